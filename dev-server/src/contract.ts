@@ -36,7 +36,13 @@ export interface PlaneLog {
 	end(stream: string, topic: string, partitionId: number): bigint;
 	/** First offset still retained. */
 	start(stream: string, topic: string, partitionId: number): bigint;
-	read(stream: string, topic: string, partitionId: number, from: bigint, count: number): Promise<StoredRecord[]>;
+	read(
+		stream: string,
+		topic: string,
+		partitionId: number,
+		from: bigint,
+		count: number,
+	): Promise<StoredRecord[]>;
 	append(stream: string, topic: string, partitionId: number, records: NewRecord[]): Promise<bigint>;
 	onAppend(listener: (event: AppendEvent) => void): void;
 	onTopicDeleted(listener: (stream: string, topic: string) => void): void;
