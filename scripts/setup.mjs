@@ -1,0 +1,114 @@
+// Installs what the project needs, once, and says what it does. Node built-ins only: it runs before `npm ci`.
+// Everything outside the clone goes to one cache folder, so that a second clone pays nothing.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tidemark');
+const emscripten = join(cache, 'emscripten-3.1.69');
+const libraries = join(cache, 'cpp-libraries-1');
+
+// The newest compiler that Debian 12 has, pinned by name; a package is looked for by a file that it brings.
+const packages = {
+	build: {
+		'clang-19': '/usr/bin/clang++-19',
+		'lld-19': '/usr/bin/wasm-ld-19',
+		'llvm-19': '/usr/bin/llvm-ar-19',
+		cmake: '/usr/bin/cmake',
+		'ninja-build': '/usr/bin/ninja',
+		python3: '/usr/bin/python3',
+		'nlohmann-json3-dev': '/usr/include/nlohmann/json.hpp',
+		'libxxhash-dev': '/usr/include/xxhash.h',
+	},
+	test: {
+		'libstdc++-12-dev': '/usr/include/c++/12/vector',
+		'libclang-rt-19-dev': '/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.asan-x86_64.a',
+		'clang-format-19': '/usr/bin/clang-format-19',
+		'clang-tidy-19': '/usr/bin/clang-tidy-19',
+	},
+	chromium: { chromium: '/usr/bin/chromium' },
+	firefox: { 'firefox-esr': '/usr/bin/firefox-esr' },
+};
+
+export function run(command, args, options = {}) {
+	const { quiet = false, ...rest } = options;
+	const result = spawnSync(command, args, {
+		cwd: root,
+		stdio: quiet ? 'pipe' : 'inherit',
+		encoding: 'utf8',
+		...rest,
+	});
+	if (result.status !== 0) {
+		if (quiet) process.stderr.write(`${result.stdout ?? ''}${result.stderr ?? ''}`);
+		throw new Error(
+			`${command} ${args.join(' ')} ended with ${result.status ?? result.signal ?? result.error?.message}`,
+		);
+	}
+	return result.stdout ?? '';
+}
+
+function installPackages(groups) {
+	const missing = groups
+		.flatMap((group) => Object.entries(packages[group]))
+		.filter(([, file]) => !existsSync(file))
+		.map(([name]) => name);
+	if (missing.length === 0) return;
+	const line = `apt-get install -y --no-install-recommends ${missing.join(' ')}`;
+	if (process.platform !== 'linux' || !existsSync('/usr/bin/apt-get')) {
+		throw new Error(
+			`This system is not Debian. Install these yourself, in versions close to Debian 12's: ${missing.join(', ')}`,
+		);
+	}
+	if (process.getuid?.() !== 0)
+		throw new Error(`Some Debian packages are missing. Run this once, then try again:\n  sudo ${line}`);
+	console.log(`set-up: ${line}`);
+	const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+	run('apt-get', ['update', '-qq'], { env });
+	run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], { env, quiet: true });
+}
+
+function installNodePackages() {
+	const lock = createHash('sha256')
+		.update(readFileSync(join(root, 'package-lock.json')))
+		.digest('hex');
+	const mark = join(root, 'node_modules', '.tidemark-lock');
+	if (existsSync(mark) && readFileSync(mark, 'utf8') === lock) return;
+	console.log('set-up: npm ci');
+	run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+	writeFileSync(mark, lock);
+}
+
+/** Installs the named groups (`build`, `test`, `chromium`, `firefox`) and returns the environment for the compilers. */
+export function setup(...groups) {
+	if (Number(process.versions.node.split('.')[0]) < 20)
+		throw new Error(`Node 20 or newer is needed, this is ${process.version}`);
+	installPackages(groups);
+	installNodePackages();
+	if (!groups.includes('build')) return process.env;
+	mkdirSync(cache, { recursive: true });
+	if (!existsSync(join(emscripten, '.done')))
+		console.log(`set-up: Emscripten 3.1.69 into ${emscripten} (about three minutes, once)`);
+	run('bash', [join(root, 'scripts/toolchain/emscripten.sh'), emscripten]);
+	run('bash', [join(root, 'scripts/toolchain/cpp-libraries.sh'), libraries]);
+	const scripts = join(emscripten, 'root/usr/share/emscripten');
+	return {
+		...process.env,
+		TIDEMARK_DEPS: libraries,
+		EMSCRIPTEN: scripts,
+		EM_CONFIG: join(emscripten, 'config'),
+		PATH: `${scripts}:${process.env.PATH}`,
+	};
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+	try {
+		setup(...(process.argv.length > 2 ? process.argv.slice(2) : Object.keys(packages)));
+	} catch (error) {
+		console.error(error.message);
+		process.exit(1);
+	}
+}

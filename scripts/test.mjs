@@ -1,0 +1,171 @@
+// Runs every check and test, each whatever the others did, and ends with one line: `N passed, N failed`.
+//   npm test [-- --only NAME …]     names: see `steps`
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { build } from './build.mjs';
+import { root, setup } from './setup.mjs';
+
+const jobs = String(cpus().length);
+const reports = join(root, 'build/reports');
+const bin = (name) => join(root, 'node_modules/.bin', name);
+let env = process.env;
+
+function execute(command, args, options = {}) {
+	const result = spawnSync(command, args, {
+		cwd: root,
+		env,
+		encoding: 'utf8',
+		stdio: ['ignore', options.capture ? 'pipe' : 'inherit', options.capture ? 'pipe' : 'inherit'],
+		maxBuffer: 1 << 28,
+	});
+	const output = `${result.stdout ?? ''}${result.stderr ?? ''}`;
+	return { ok: result.status === 0, output };
+}
+
+/** A check without tests of its own counts as one. */
+function check(...command) {
+	const { ok, output } = execute(command[0], command.slice(1), { capture: true });
+	if (!ok) console.log(output);
+	return ok ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+const sum = (results) =>
+	results.reduce((a, b) => ({ passed: a.passed + b.passed, failed: a.failed + b.failed }), {
+		passed: 0,
+		failed: 0,
+	});
+
+function sources(folder, endings) {
+	return readdirSync(join(root, folder), { recursive: true })
+		.map(String)
+		.filter((name) => endings.some((ending) => name.endsWith(ending)))
+		.map((name) => join(folder, name));
+}
+
+/** Reads Catch2's closing lines; a run that did not reach them failed as a whole. */
+function catch2(command, args = []) {
+	const { ok, output } = execute(command, args, { capture: true });
+	if (!ok) console.log(output);
+	const all = /All tests passed \(\d+ assertions? in (\d+) test cases?\)/.exec(output);
+	if (ok && all) return { passed: Number(all[1]), failed: 0 };
+	const some = /test cases:\s*(\d+)\s*\|(?:\s*(\d+) passed)?.*?(\d+) failed/.exec(output);
+	return some ? { passed: Number(some[2] ?? 0), failed: Number(some[3]) } : { passed: 0, failed: 1 };
+}
+
+function cppTests(preset, run) {
+	const configured = execute('cmake', ['--preset', preset], { capture: true });
+	if (!configured.ok) console.log(configured.output);
+	const built = execute('cmake', ['--build', '--preset', preset, '-j', jobs], { capture: true });
+	if (!built.ok) {
+		console.log(built.output);
+		return { passed: 0, failed: 1 };
+	}
+	const folder = join(root, 'build', preset, 'tests/cpp');
+	const names = readdirSync(folder).filter((name) => /^test_[a-z]+(\.mjs|\.js)?$/.test(name));
+	if (names.length === 0) return { passed: 0, failed: 1 };
+	return sum(names.map((name) => run(join(folder, name))));
+}
+
+function vectors(...options) {
+	return sum(
+		['iggy', 'agdx'].map((kind) => {
+			const { output } = execute(
+				process.execPath,
+				['scripts/vectors.mjs', `tests/vectors/${kind}`, ...options],
+				{ capture: true },
+			);
+			const line = /(\d+) passed, (\d+) failed\s*$/.exec(output.trim());
+			const result = line ? { passed: Number(line[1]), failed: Number(line[2]) } : { passed: 0, failed: 1 };
+			if (result.failed > 0) console.log(output.split('\n').slice(-40).join('\n'));
+			return result;
+		}),
+	);
+}
+
+function vitest(project) {
+	const file = join(reports, `${project}.json`);
+	rmSync(file, { force: true });
+	execute(bin('vitest'), [
+		'run',
+		'--project',
+		project,
+		'--reporter=default',
+		'--reporter=json',
+		`--outputFile.json=${file}`,
+	]);
+	if (!existsSync(file)) return { passed: 0, failed: 1 };
+	const report = JSON.parse(readFileSync(file, 'utf8'));
+	// A test that was skipped is a test that did not run: it counts as failed.
+	const brokenFiles = report.testResults.filter(
+		(one) => one.status === 'failed' && one.assertionResults.length === 0,
+	).length;
+	return {
+		passed: report.numPassedTests,
+		failed: report.numFailedTests + report.numPendingTests + report.numTodoTests + brokenFiles,
+	};
+}
+
+const steps = {
+	'clang-format': () =>
+		check(
+			'clang-format-19',
+			'--dry-run',
+			'-Werror',
+			...['src', 'wasm', 'tests/cpp', 'tools'].flatMap((folder) => sources(folder, ['.cpp', '.hpp'])),
+		),
+	biome: () => check(bin('biome'), 'ci', '.'),
+	types: () =>
+		sum(
+			['js', 'dev-server', 'web-demo', 'tests'].map((project) =>
+				check(bin('tsc'), '-p', project, '--noEmit'),
+			),
+		),
+	'c++ (sanitizers)': () => cppTests('sanitize', (file) => catch2(file)),
+	'clang-tidy': () =>
+		check('run-clang-tidy-19', '-quiet', '-p', 'build/sanitize', '-j', jobs, '/src/.*\\.cpp$'),
+	build: () => {
+		try {
+			build();
+			return { passed: 1, failed: 0 };
+		} catch (error) {
+			console.log(error.message);
+			return { passed: 0, failed: 1 };
+		}
+	},
+	'c++ (wasm)': () => cppTests('wasm', (file) => catch2(process.execPath, [file])),
+	'vectors (native)': () => vectors('--native'),
+	'vectors (wasm)': () => vectors(),
+	js: () => vitest('js'),
+	'dev-server': () => vitest('dev-server'),
+	browser: () => vitest('browser'),
+	packaging: () => vitest('packaging'),
+};
+
+const only = process.argv.slice(2).filter((argument) => argument !== '--only');
+const chosen = Object.keys(steps).filter((name) => only.length === 0 || only.includes(name));
+if (chosen.length === 0) {
+	console.error(`unknown step; there are: ${Object.keys(steps).join(', ')}`);
+	process.exit(2);
+}
+try {
+	env = setup('build', 'test', 'chromium', 'firefox');
+} catch (error) {
+	console.error(error.message);
+	process.exit(1);
+}
+mkdirSync(reports, { recursive: true });
+const results = [];
+for (const name of chosen) {
+	const started = Date.now();
+	console.log(`\n== ${name}`);
+	const result = steps[name]();
+	results.push(result);
+	console.log(
+		`== ${name}: ${result.passed} passed, ${result.failed} failed (${((Date.now() - started) / 1000).toFixed(0)} s)`,
+	);
+}
+const total = sum(results);
+console.log(`\n${total.passed} passed, ${total.failed} failed`);
+process.exit(total.failed === 0 ? 0 : 1);
