@@ -180,6 +180,24 @@ class Reader {
     return container.indefinite ? 0 : static_cast<std::size_t>(container.left);
   }
 
+  // A place to come back to, for a value whose kind follows it. Going back does not clear a failure.
+  struct Mark {
+    const std::uint8_t* at = nullptr;
+    std::uint32_t depth = 0;
+  };
+  Mark mark() const { return {at_, depth_}; }
+  void back(Mark mark) {
+    if (!ok()) return;
+    at_ = mark.at;
+    depth_ = mark.depth;
+  }
+  // The next item's own bytes (checked to be one whole item); for values that are read later.
+  std::span<const std::uint8_t> raw() {
+    const auto from = at_;
+    skip();
+    return ok() ? std::span<const std::uint8_t>{from, at_} : std::span<const std::uint8_t>{};
+  }
+
   // Passes over one whole item of any kind, without recursion.
   void skip();
 
