@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "feed/failure.hpp"
+#include "feed/position.hpp"
+#include "machine/operation.hpp"
+
+namespace tidemark::feed {
+
+// For every partition of a topic, the first offset appended at or after a time; the end of the partition when
+// there is none. A missing topic fails with code 2010.
+class OffsetForTime final : public Operation {
+ public:
+  OffsetForTime(std::string stream, std::string topic, std::uint64_t micros);
+
+  bool done() const { return failure_.has_value() || finished_; }
+  const std::optional<Failure>& failure() const { return failure_; }
+  const Positions& positions() const { return positions_; }  // when done without a failure
+
+  std::optional<Request> poll_request(Now now) override;
+  void on_reply(std::uint32_t tag, const Reply& reply, Now now) override;
+
+ private:
+  void finish_one(std::uint32_t index, const Reply& reply);
+
+  std::string stream_;
+  std::string topic_;
+  std::uint64_t micros_;
+  Positions positions_;
+  std::optional<Failure> failure_;
+  bool asked_topic_ = false;
+  bool finished_ = false;
+  std::uint32_t next_to_ask_ = 0;
+  std::uint32_t in_flight_ = 0;
+  std::uint32_t answered_ = 0;
+};
+
+}  // namespace tidemark::feed
