@@ -58,6 +58,8 @@ export interface Plane {
 	/** Answers a managed command (code >= 1,000,000) with the reply body. Never rejects. */
 	handle(code: number, body: Uint8Array, context: CallContext): Promise<Uint8Array>;
 	connectionClosed(connectionId: number): void;
+	/** Takes a fault switch that the wire does not know; false when the plane does not know it either. */
+	fault?(fault: { kind: string } & Record<string, unknown>): boolean | Promise<boolean>;
 	/** Waits for the projector to have applied everything committed so far. */
 	settle(): Promise<void>;
 	close(): Promise<void>;
