@@ -25,10 +25,10 @@ constexpr RuleClass rule_class(Rule rule) {
 }
 
 constexpr std::string_view rule_name(Rule rule) {
+  // Two rules share the contract's name: nesting that cannot be read, and values nested deeper than is valid.
+  if (rule == Rule::cbor_depth) return "depth_exceeded";
   switch (rule) {
     case Rule::none: return "none";
-    // Two rules share the contract's name: nesting that cannot be read, and values nested deeper than is valid.
-    case Rule::cbor_depth: return "depth_exceeded";
 #define RULE(number, name) \
   case Rule::name: return #name;
 #include "bytes/rules.def"

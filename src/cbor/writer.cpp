@@ -23,7 +23,7 @@ bool to_half(std::uint32_t bits, std::uint16_t& half) {
   const auto power = exponent - 127;
   if (power >= -14 && power <= 15) {
     if ((fraction & 0x1FFF) != 0) return false;
-    half = static_cast<std::uint16_t>(sign | (power + 15) << 10 | fraction >> 13);
+    half = static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(power + 15) << 10 | fraction >> 13);
     return true;
   }
   if (power >= -24 && power < -14) {
