@@ -30,6 +30,7 @@ const packages = {
 		'clang-format-19': '/usr/bin/clang-format-19',
 		'clang-tidy-19': '/usr/bin/clang-tidy-19',
 	},
+	python: { 'python3-venv': '/usr/lib/python3.11/ensurepip/__init__.py' },
 	chromium: { chromium: '/usr/bin/chromium' },
 	firefox: { 'firefox-esr': '/usr/bin/firefox-esr' },
 };
@@ -77,9 +78,29 @@ function installNodePackages() {
 		.digest('hex');
 	const mark = join(root, 'node_modules', '.tidemark-lock');
 	if (existsSync(mark) && readFileSync(mark, 'utf8') === lock) return;
-	console.log('set-up: npm ci');
-	run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+	console.log('set-up: npm install');
+	// Not `npm ci`: it refuses a lock file that lacks optional packages of other platforms, which a registry may not serve.
+	run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
 	writeFileSync(mark, lock);
+}
+
+/** The Python that has the vendor's clients; installs them the first time. */
+export function pythonClients() {
+	setup('python');
+	const requirements = join(root, 'scripts/toolchain/python-clients.txt');
+	const mark = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
+	const folder = join(cache, `python-clients-${mark}`);
+	if (!existsSync(join(folder, '.done'))) {
+		mkdirSync(cache, { recursive: true });
+		run('/usr/bin/python3', ['-m', 'venv', '--clear', folder], { quiet: true });
+		run(
+			join(folder, 'bin/pip'),
+			['install', '--quiet', '--no-deps', '--require-hashes', '-r', requirements],
+			{ quiet: true },
+		);
+		writeFileSync(join(folder, '.done'), '');
+	}
+	return join(folder, 'bin/python');
 }
 
 /** Installs the named groups (`build`, `test`, `chromium`, `firefox`) and returns the environment for the compilers. */
