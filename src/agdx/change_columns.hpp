@@ -30,7 +30,6 @@ struct ChangeColumns {
   void reserve(std::size_t more);
   // Puts entry order[i] at place i.
   void permute(std::span<const std::uint32_t> order, ChangeColumns& scratch);
-  void swap(ChangeColumns& other);
 };
 
 struct SkipCounts {
@@ -63,13 +62,10 @@ class ChangeDecoder {
                   ChangeColumns& columns, SkipCounts& skipped);
 
  private:
-  struct Cached {
-    std::string_view bytes;
-    std::uint32_t id = NameTable::none;
-  };
   void append(const FeedPayload& payload, ChangeColumns& columns, SkipCounts& skipped);
   void append_slowly(const FeedPayload& payload, ChangeColumns& columns, SkipCounts& skipped);
   bool name_id(std::string_view name, std::uint32_t& id, std::uint32_t& last);
+  bool new_name_id(std::string_view name, std::uint32_t& id, std::uint32_t& last);
 
   NameTable& names_;
   std::string index_;

@@ -28,6 +28,7 @@ class NameTable {
  private:
   static std::uint32_t hash(std::string_view name);
   std::uint32_t lookup(std::string_view name, std::uint32_t hash) const;
+  void place(std::uint32_t id);
   void grow();
 
   bytes::Buffer bytes_;
