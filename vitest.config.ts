@@ -1,14 +1,27 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+
+// Tests run on the sources: package.json's conditional `imports` name what the compiler makes of them.
+const source = (path: string) => fileURLToPath(new URL(`js/platform/${path}`, import.meta.url));
+const resolve = {
+	alias: {
+		'#platform/file': source('file.node.ts'),
+		'#platform/wasm-feed': source('wasm-feed.ts'),
+		'#platform/wasm-full': source('wasm-full.ts'),
+	},
+};
 
 export default defineConfig({
 	test: {
 		projects: [
-			{ test: { name: 'js', include: ['tests/js/**/*.test.ts', 'tests/hand-ts/**/*.test.ts'], testTimeout: 30_000 } },
+			{ resolve, test: { name: 'js', include: ['tests/js/**/*.test.ts', 'tests/hand-ts/**/*.test.ts'], testTimeout: 30_000 } },
 			{ test: { name: 'dev-server', include: ['dev-server/tests/**/*.test.ts'], testTimeout: 30_000 } },
 			{
+				resolve,
 				test: {
 					name: 'browser',
 					include: ['tests/browser/**/*.test.ts'],
+					globalSetup: ['tests/browser/support/build-page.ts'],
 					testTimeout: 120_000,
 					hookTimeout: 120_000,
 					// Browsers are heavy and the machine may be small.
