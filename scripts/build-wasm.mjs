@@ -13,7 +13,9 @@ const targets = ['feed', 'full', 'vectors'];
 function cmake(args, env) {
 	const result = spawnSync('cmake', args, { cwd: root, env, encoding: 'utf8', maxBuffer: 1 << 28 });
 	if (result.status !== 0)
-		throw new Error(`cmake ${args.join(' ')}\n${result.stdout ?? ''}${result.stderr ?? ''}${result.error ?? ''}`);
+		throw new Error(
+			`cmake ${args.join(' ')}\n${result.stdout ?? ''}${result.stderr ?? ''}${result.error ?? ''}`,
+		);
 }
 
 /** The size that a server sends: everything an entry pulls in is held against the budgets in bench/. */
@@ -28,21 +30,32 @@ export async function buildWasm(names = ['feed', 'full']) {
 	const folder = join(root, 'build/wasm');
 	cmake(['--preset', 'wasm'], env);
 	cmake(
-		['--build', 'build/wasm', '-j', String(cpus().length), '--target', ...names.map((name) => `tidemark_${name}`)],
+		[
+			'--build',
+			'build/wasm',
+			'-j',
+			String(cpus().length),
+			'--target',
+			...names.map((name) => `tidemark_${name}`),
+		],
 		env,
 	);
 	for (const name of names) {
 		const made = join(folder, 'wasm', name);
 		if (!existsSync(`${made}.wasm`)) throw new Error(`${made}.wasm was not made`);
 		// Debian's Emscripten comes without the closure compiler; esbuild takes a quarter off the glue.
-		const glue = await transform(readFileSync(`${made}.mjs`, 'utf8'), { minify: true, format: 'esm', target: 'es2022' });
+		const glue = await transform(readFileSync(`${made}.mjs`, 'utf8'), {
+			minify: true,
+			format: 'esm',
+			target: 'es2022',
+		});
 		for (const target of name === 'vectors' ? [] : ['js/wasm', 'dist/wasm']) {
 			mkdirSync(join(root, target), { recursive: true });
 			writeFileSync(join(root, target, `${name}.mjs`), glue.code);
 			copyFileSync(`${made}.wasm`, join(root, target, `${name}.wasm`));
-			copyFileSync(join(root, 'js/wasm', `${name}.d.mts`), join(root, target, `${name}.d.mts`));
 		}
 		if (name !== 'vectors') {
+			copyFileSync(join(root, 'js/wasm', `${name}.d.mts`), join(root, 'dist/wasm', `${name}.d.mts`));
 			const parts = ['mjs', 'wasm'].map((ending) => brotli(join(root, 'dist/wasm', `${name}.${ending}`)));
 			console.log(`${name}: glue ${parts[0]} + wasm ${parts[1]} bytes (brotli 11)`);
 		}
@@ -53,7 +66,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 	const names = process.argv.slice(2);
 	const unknown = names.filter((name) => !targets.includes(name));
 	try {
-		if (unknown.length > 0) throw new Error(`unknown target ${unknown.join(', ')}: there are ${targets.join(', ')}`);
+		if (unknown.length > 0)
+			throw new Error(`unknown target ${unknown.join(', ')}: there are ${targets.join(', ')}`);
 		await buildWasm(names.length > 0 ? names : undefined);
 	} catch (error) {
 		console.error(error.message);

@@ -1,0 +1,90 @@
+/**
+ * What the Embind module hands out, by hand: the C++ side is wasm/. Only numbers cross; `mono` and `wall` are
+ * milliseconds. Addresses and lengths are bytes of wasm memory.
+ */
+
+/** One client. Every method leaves its answer in `descriptor()` where it has more than a number to say. */
+export interface NativeCore {
+	/** Room for the next frame or tape: its address, or 0 when it may never be that long. */
+	input(length: number): number;
+	/** Address of the words that answers are left in. It does not move while the object lives. */
+	descriptor(): number;
+	/** Takes the options from the input. Once, before everything else. */
+	start(length: number): void;
+
+	connect(mono: number, wall: number): void;
+	opened(generation: number, mono: number, wall: number): void;
+	credentials(generation: number, length: number, mono: number, wall: number): void;
+	credentialsFailed(generation: number, length: number, mono: number, wall: number): void;
+	receive(generation: number, length: number, mono: number, wall: number): void;
+	lost(generation: number, closeCode: number, textMessage: number, mono: number, wall: number): void;
+	pause(length: number, mono: number, wall: number): void;
+	resume(length: number, mono: number, wall: number): void;
+	wake(cause: number, mono: number, wall: number): void;
+	reconnect(mono: number, wall: number): void;
+	close(mono: number, wall: number): void;
+	expire(mono: number, wall: number): void;
+	/** Negative: none. */
+	deadline(): number;
+
+	/** 1 when a frame is in the descriptor: generation, address, length. */
+	transmit(): number;
+	/** An `EventKind`. */
+	event(): number;
+	/** Leaves address and length of a tape with the names from `first` on. */
+	names(first: number): void;
+
+	call(
+		command: number,
+		length: number,
+		timeoutMs: number,
+		ungated: number,
+		mono: number,
+		wall: number,
+	): number;
+	probe(mono: number, wall: number): number;
+	waitUntilReady(timeoutMs: number, mono: number, wall: number): number;
+	publish(length: number, mono: number, wall: number): number;
+	offsetForTime(length: number, mono: number, wall: number): number;
+	cancel(ticket: number, mono: number, wall: number): void;
+
+	/** 0 when the options are refused: the descriptor holds address and length of the error's tape. */
+	openReader(length: number, mono: number, wall: number): number;
+	/** 0 when a read is under way or there is no such reader. */
+	read(reader: number, waitMs: number, mono: number, wall: number): number;
+	cancelRead(reader: number, mono: number, wall: number): void;
+	/** As `read`. */
+	seek(reader: number, length: number): number;
+	/** Leaves address and length of a tape. */
+	positions(reader: number): void;
+	closeReader(reader: number): void;
+
+	delete(): void;
+}
+
+export const EventKind = { none: 0, tape: 1, changes: 2, records: 3 } as const;
+
+/** Change records by hand, without a client: for payloads that an application has got by itself. */
+export interface NativeChangeDecoder {
+	input(length: number): number;
+	descriptor(): number;
+	/** `count + 1` starts as words, then the payloads' bytes. Leaves a change batch in the descriptor. */
+	decode(count: number, length: number): void;
+	names(first: number): void;
+	delete(): void;
+}
+
+export interface Glue {
+	readonly Core: new () => NativeCore;
+	readonly ChangeDecoder: new () => NativeChangeDecoder;
+	readonly wasmMemory: WebAssembly.Memory;
+	/** Bytes that the allocator has handed out and not got back. */
+	inUse(): number;
+}
+
+export type GlueFactory = (options: {
+	instantiateWasm(
+		imports: WebAssembly.Imports,
+		done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+	): object;
+}) => Promise<Glue>;

@@ -1,0 +1,68 @@
+import { CspBlockedError, WasmLoadError } from '../errors/index.js';
+import { compileWasm, isCspRefusal, type WasmSource } from '../platform/wasm.js';
+import type { Glue, GlueFactory } from './glue.js';
+import { Memory } from './memory.js';
+
+/** One of the package's two wasm files with the glue that belongs to it. */
+export interface CoreTarget {
+	readonly name: 'feed' | 'full';
+	readonly glue: GlueFactory;
+	readonly wasm: WasmSource;
+}
+
+/** An instantiated module. Any number of clients live in it. */
+export interface CoreModule {
+	readonly glue: Glue;
+	readonly memory: Memory;
+}
+
+const loaded = new WeakMap<CoreTarget, Promise<CoreModule>>();
+
+/**
+ * Loads and instantiates a target. Without a source of its own it is done once a page, and a failure is forgotten, so
+ * that the next call tries again.
+ *
+ * @throws {CspBlockedError} the page's content-security policy forbids wasm
+ * @throws {WasmLoadError} everything else
+ */
+export function loadCore(
+	target: CoreTarget,
+	source?: WasmSource | PromiseLike<WasmSource> | undefined,
+): Promise<CoreModule> {
+	if (source !== undefined) return instantiate(target, source);
+	let module = loaded.get(target);
+	if (module === undefined) {
+		module = instantiate(target, target.wasm);
+		loaded.set(target, module);
+		module.catch(() => loaded.delete(target));
+	}
+	return module;
+}
+
+async function instantiate(
+	target: CoreTarget,
+	source: WasmSource | PromiseLike<WasmSource>,
+): Promise<CoreModule> {
+	const module = await compileWasm(source);
+	return new Promise((resolve, reject) => {
+		const fail = (cause: unknown) =>
+			reject(
+				isCspRefusal(cause)
+					? new CspBlockedError('the content-security policy does not allow wasm', { cause })
+					: new WasmLoadError(`the ${target.name} module cannot be instantiated: is it of this version?`, {
+							cause,
+						}),
+			);
+		target
+			.glue({
+				instantiateWasm(imports, done) {
+					WebAssembly.instantiate(module, imports)
+						.then((instance) => done(instance, module))
+						.catch(fail);
+					return {};
+				},
+			})
+			.then((glue) => resolve({ glue, memory: new Memory(glue.wasmMemory) }))
+			.catch(fail);
+	});
+}

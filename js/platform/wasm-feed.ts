@@ -1,0 +1,2 @@
+/** Next to this file, wherever the application is served from. Bundlers know this form and emit the asset. */
+export const defaultWasm: URL = new URL('../wasm/feed.wasm', import.meta.url);
