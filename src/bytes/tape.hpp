@@ -66,6 +66,8 @@ class Writer {
   void text(std::string_view value) { block(Tag::text, bytes::as_bytes(value)); }
   void bytes(std::span<const std::uint8_t> value) { block(Tag::bytes, value); }
   void key(std::string_view name) { text(name); }
+  // A whole value of another tape, as it is.
+  void copy(std::span<const std::uint8_t> value) { out_.bytes(value); }
 
   // Containers whose size is not known yet: keep the returned mark and hand it to close() with the count.
   std::size_t open(Tag container) {
