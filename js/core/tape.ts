@@ -268,8 +268,11 @@ export function camelCase(name: string): string {
 	);
 }
 
+/** The way back. A capitalised name is a variant's (`RegisterProjection`) and stays as it is. */
 export function snakeCase(name: string): string {
-	return cached(snake, name, (text) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+	return cached(snake, name, (text) =>
+		/^[A-Z]/.test(text) ? text : text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+	);
 }
 
 function cached(cache: Map<string, string>, name: string, convert: (text: string) => string): string {
