@@ -132,7 +132,6 @@ inline const Union& union_of(const Field& field) { return *static_cast<const Uni
 // Helpers for checks.
 bool refuse(Error& error, Rule rule, std::string_view field);
 bool all_zero(std::span<const std::uint8_t> bytes);
-bool has_control(std::string_view text, bool ascii_only);
 bool is_label(std::string_view text, std::size_t minimum, std::size_t maximum);
 inline std::uint64_t number(tape::Value value) {
   std::uint64_t result = 0;

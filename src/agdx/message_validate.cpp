@@ -1,5 +1,6 @@
 #include "agdx/message.hpp"
 #include "agdx/path.hpp"
+#include "agdx/text_rules.hpp"
 
 namespace tidemark::agdx {
 
@@ -15,23 +16,17 @@ bool all_zero(std::span<const std::uint8_t> bytes) {
   return true;
 }
 
-bool has_control(std::string_view text, bool ascii_only) {
-  for (std::size_t index = 0; index < text.size(); ++index) {
-    const auto byte = static_cast<std::uint8_t>(text[index]);
-    if (byte < 0x20 || byte == 0x7F) return true;
-    // U+0080 to U+009F, in UTF-8.
-    if (!ascii_only && byte == 0xC2 && index + 1 < text.size() &&
-        static_cast<std::uint8_t>(text[index + 1]) < 0xA0)
-      return true;
-  }
-  return false;
-}
-
 bool is_label(std::string_view text, std::size_t minimum, std::size_t maximum) {
-  return text.size() >= minimum && text.size() <= maximum && !has_control(text, false);
+  return text.size() >= minimum && text.size() <= maximum && !has_control(text);
 }
 
 namespace {
+
+bool has_ascii_control(std::string_view text) {
+  for (const auto letter : text)
+    if (static_cast<std::uint8_t>(letter) < 0x20 || letter == 0x7F) return true;
+  return false;
+}
 
 class Validator {
  public:
@@ -115,8 +110,8 @@ class Validator {
         return value.to_u64(whole) && whole >= field.minimum && whole <= field.maximum;
       }
       case Limit::length: return sized;
-      case Limit::label: return sized && !has_control(value.text(), false);
-      case Limit::ascii_label: return sized && !has_control(value.text(), true);
+      case Limit::label: return sized && !has_control(value.text());
+      case Limit::ascii_label: return sized && !has_ascii_control(value.text());
     }
     return true;
   }

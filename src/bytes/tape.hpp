@@ -113,6 +113,8 @@ class Value {
   std::uint32_t count() const { return is(Tag::array) || is(Tag::map) ? word(1) : 0; }
   // Bytes this value takes on the tape; 0 when it is cut short.
   std::size_t length() const;
+  // The value itself, as it lies on the tape; empty when it is cut short.
+  std::span<const std::uint8_t> span() const { return at_.first(length()); }
   // The value that follows this one.
   Value next() const;
   // The first child of an array or map (for a map: the first key).
