@@ -1,0 +1,242 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bytes/error.hpp"
+#include "iggy/defaults.hpp"
+#include "iggy/frame.hpp"
+#include "iggy/protocol_version.hpp"
+#include "machine/now.hpp"
+#include "machine/operation.hpp"
+#include "machine/random.hpp"
+
+// Keeps one connection to one server: dials, logs in, pings, notices silence, dials again, and carries requests to
+// their answers. It is handed bytes and time, and hands back frames to send, events and the next deadline.
+namespace tidemark::iggy {
+
+enum class SessionState : std::uint8_t {
+  idle,            // not asked to connect, or given up for a reason that dialling again cannot mend
+  dialing,
+  authenticating,  // open: credentials asked for, or login under way
+  ready,
+  waiting,         // for the next attempt, at `dial_at`
+  paused,
+  needs_auth,      // only reconnect() goes on
+  closed,          // for good
+};
+
+struct Cause {
+  enum class Kind : std::uint8_t {
+    none,
+    transport,    // ended or refused by the other side; `code` is the close code, 0 when there is none
+    timeout,      // it did not open, did not answer the login, or fell silent
+    protocol,     // bytes that break the protocol: see `error`
+    eviction,     // `code` is the reason; with 14 `version_min` and `version_max` are the server's window
+    refused,      // the login was refused with the error `code`
+    credentials,  // the application's callback failed or never answered
+    woke,         // the machine slept, and the connection did not prove itself
+    local,        // reconnect(), pause() or close()
+  };
+  Kind kind = Kind::none;
+  std::uint32_t code = 0;
+  bool retryable = true;
+  std::uint32_t version_min = 0;
+  std::uint32_t version_max = 0;
+  Error error;
+};
+
+// Ticket of a submitted request; never 0.
+using Ticket = std::uint32_t;
+
+struct SessionEvent {
+  enum class Type : std::uint8_t {
+    state,        // `state`, `cause`, `attempts`, `dial_at`; `dialect` and `generation` while one is known
+    dial,         // open a socket and report everything of it under `generation`
+    credentials,  // answer with credentials() or credentials_failed() under `generation`
+    drop,         // detach and close the socket of `generation`, without waiting
+    reply,        // `ticket`, `tag`, `reply`
+  };
+  Type type = Type::state;
+  std::uint32_t generation = 0;
+  SessionState state = SessionState::idle;
+  Dialect dialect = Dialect::s11;
+  std::uint32_t attempts = 0;  // failed ones in a row
+  std::optional<std::uint64_t> dial_at_micros;
+  Cause cause;
+  Ticket ticket = 0;
+  std::uint32_t tag = 0;
+  // `reply.payload` points into the frame that was handed to receive(): take the events before that frame goes.
+  Reply reply;
+};
+
+struct Outgoing {
+  std::uint32_t generation = 0;
+  std::span<const std::uint8_t> frame;  // until the next call of any method
+};
+
+struct Credentials {
+  std::string_view token;  // wins when not empty
+  std::string_view username;
+  std::string_view password;
+};
+
+enum class Wake : std::uint8_t { visible, online, focus, pageshow, call };
+
+struct Lost {
+  std::uint32_t close_code = 0;  // 0 when the driver has none
+  bool text_message = false;     // the socket is still open, but the server broke the protocol
+};
+
+struct SessionOptions {
+  std::vector<Dialect> dialects = {Dialect::s11, Dialect::v12};  // in order of preference
+  bool loopback = false;
+  std::uint64_t connect_timeout = defaults::kConnect;
+  std::uint64_t watchdog = defaults::kWatchdog;
+  std::uint64_t credentials_timeout = defaults::kCredentials;
+  std::string sdk_name = "tidemark";
+  std::string sdk_version = "0.1.0";
+};
+
+class Session {
+ public:
+  Session(SessionOptions options, Random::Seed seed);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // From idle only; everywhere else it is already so, or other verbs decide.
+  void connect(Now now);
+  void opened(std::uint32_t generation, Now now);
+  // Copied, kept for this login alone, wiped after it.
+  void credentials(std::uint32_t generation, Credentials credentials, Now now);
+  void credentials_failed(std::uint32_t generation, Now now);
+  void receive(std::uint32_t generation, std::span<const std::uint8_t> frame, Now now);
+  void lost(std::uint32_t generation, Lost info, Now now);
+  // Reasons are a set: the session runs again when the last of them is gone.
+  void pause(std::string_view reason, Now now);
+  void resume(std::string_view reason, Now now);
+  void wake(Wake cause, Now now);
+  // From every state but closed, as often as one likes: a fresh connection at once (or when the pause ends).
+  void reconnect(Now now);
+  void close(Now now);
+  void expire(Now now);
+
+  // Exactly one reply event follows, unless cancel() comes first. A request that cannot be sent yet waits for a ready
+  // connection until its deadline; closed, needs_auth and a session that gave up answer not_sent at once.
+  Ticket submit(Request&& request, Now now);
+  // No reply event follows. False when the ticket is not known (any more).
+  bool cancel(Ticket ticket);
+
+  std::optional<Outgoing> poll_transmit(Now now);
+  std::optional<SessionEvent> poll_event();
+  // Monotonic micros at which expire() wants to be called.
+  std::optional<std::uint64_t> poll_deadline() const;
+
+  SessionState state() const { return state_; }
+  Dialect dialect() const { return dialect_; }
+  std::uint32_t generation() const { return generation_; }
+  std::uint32_t user_id() const { return user_id_; }
+  std::size_t pending() const { return pending_.size(); }
+
+ private:
+  enum class Phase : std::uint8_t { queued, in_flight, pausing };
+
+  struct Pending {
+    Ticket ticket = 0;
+    std::uint32_t command = 0;
+    std::uint32_t tag = 0;
+    Repeat repeat = Repeat::freely;
+    Phase phase = Phase::queued;
+    bool ever_sent = false;
+    bool numbered = false;              // the frame is complete: what goes out again must be identical
+    bool reauthenticated = false;       // refused with 40 once already
+    std::uint64_t number = 0;
+    std::uint64_t deadline = 0;
+    std::uint64_t again_at = 0;         // phase pausing
+    std::uint64_t transient_since = 0;  // 0: no transient answer so far
+    std::uint64_t transient_pause = 0;
+    bytes::Buffer frame;                // header and body
+  };
+
+  bool live() const { return state_ == SessionState::authenticating || state_ == SessionState::ready; }
+  bool has_socket() const { return live() || state_ == SessionState::dialing; }
+  bool is_current(std::uint32_t generation) const { return has_socket() && generation == generation_; }
+
+  void observe(Now now);
+  void enter(SessionState state, Cause cause = {});
+  void dial(Now now, Cause cause = {});
+  void drop_socket();
+  // Ends the connection. `tell_driver`: the driver's socket is still open.
+  void disconnect(Cause cause, bool is_local, bool tell_driver, Now now);
+  void schedule(Cause cause, bool at_once, Now now);
+  void give_up(Cause cause, SessionState state);
+  void fail_unfit_for_retry();
+  std::uint64_t redial_wait();
+
+  void send_login(Now now);
+  void on_login_reply(const ReplyHeader& header, std::span<const std::uint8_t> body, Now now);
+  void on_login_code(std::uint32_t code, Now now);
+  void on_eviction(const EvictionHeader& header, Now now);
+  bool negotiate(const EvictionHeader& header, Now now);
+  void on_reply(const ReplyHeader& header, std::span<const std::uint8_t> body, Now now);
+  void on_refusal(std::size_t index, std::uint32_t code, Now now);
+  void pause_for_transient(std::size_t index, std::uint32_t code, Now now);
+  void prove(Now now);
+
+  bool may_send(const Pending& pending) const;
+  void complete_frame(Pending& pending);
+  void finish(std::size_t index, const Reply& reply);
+  void wipe_secrets();
+
+  SessionOptions options_;
+  Random random_;
+  SessionState state_ = SessionState::idle;
+  bool wanted_ = false;  // connect() was called, and nothing has ended that
+  std::vector<std::string> pauses_;
+  std::uint32_t generation_ = 0;
+  std::uint32_t attempts_ = 0;
+  bool fired_by_call_ = false;
+  Cause last_cause_;
+
+  Dialect dialect_ = Dialect::s11;
+  Dialect preferred_ = Dialect::s11;  // what the server took last time
+  std::uint32_t tried_dialects_ = 0;  // bit per dialect, on this connection
+  tape::U128 client_;
+  std::uint64_t session_ = 0;
+  std::uint64_t next_number_ = 1;
+  std::uint32_t user_id_ = 0;
+  std::uint64_t newest_partition_answer_ = 0;
+
+  bytes::Buffer secret_;  // encoded credentials part of the login body
+  bool secret_is_token_ = false;
+  bytes::Buffer login_;
+  bool login_queued_ = false;
+  bool login_sent_ = false;
+  std::uint64_t login_again_at_ = 0;
+  std::uint64_t login_transient_since_ = 0;
+  std::uint64_t login_pause_ = 0;
+
+  bytes::Buffer ping_;
+  bool ping_queued_ = false;
+  std::uint64_t ping_number_ = 0;  // 0: none on the way
+  std::uint64_t ping_at_ = 0;
+
+  std::uint64_t heard_at_ = 0;
+  std::uint64_t ready_at_ = 0;
+  std::uint64_t phase_deadline_ = 0;  // of dialing, or of the credentials callback; 0: none
+  std::uint64_t probe_deadline_ = 0;  // 0: the connection is not in doubt
+  std::uint64_t dial_at_ = 0;
+  std::optional<Now> last_now_;
+
+  Ticket next_ticket_ = 1;
+  std::vector<Pending> pending_;
+  std::vector<SessionEvent> events_;
+  std::size_t events_taken_ = 0;
+};
+
+}  // namespace tidemark::iggy
