@@ -187,6 +187,17 @@ export interface CoreOptions {
 	capabilities?: unknown;
 }
 
+export interface CallOptions {
+	timeoutMs?: number;
+	/** Send it although the capability that it needs is off. */
+	ungated?: boolean;
+	/**
+	 * Of create stream (202) and create topic (302): it is to exist afterwards, whoever made it. "Name exists" is success
+	 * (value null), and after a lost connection it is looked up and, where missing, created again.
+	 */
+	ensure?: boolean;
+}
+
 /** One record to publish. Header rules are the core's. */
 export interface PublishRecord {
 	payload: Uint8Array;
@@ -238,7 +249,7 @@ export interface CoreClient {
 	 * command's body and reply, camelCase. Resolves by a `result` or `failure` event of the returned ticket, also when
 	 * it is refused locally.
 	 */
-	call(command: number, args: unknown, options: { timeoutMs?: number; ungated?: boolean }, now: Now): number;
+	call(command: number, args: unknown, options: CallOptions, now: Now): number;
 	probe(now: Now): number;
 	waitUntilReady(timeoutMs: number, now: Now): number;
 	publish(args: PublishArgs, now: Now): number;

@@ -1,6 +1,8 @@
+import { errorFromCore } from '../errors/from-core.js';
 import { ClosedError } from '../errors/index.js';
 import { BATCH, ownedChanges, ownedRecords } from './columns.js';
 import type {
+	CallOptions,
 	CoreClient,
 	CoreError,
 	CoreEvent,
@@ -14,20 +16,12 @@ import type {
 	SourceIdentity,
 	WakeCause,
 } from './contract.js';
-import { EventKind, type NativeCore } from './glue.js';
+import { CallFlag, EventKind, type NativeCore } from './glue.js';
 import type { CoreModule } from './load.js';
 import type { Memory } from './memory.js';
 import { readTape, TapeWriter } from './tape.js';
 
 const WAKE_CAUSES: readonly WakeCause[] = ['visible', 'online', 'focus', 'pageshow', 'call'];
-
-/** Thrown by `openReader`: the options are refused. */
-export class ReaderRefused extends Error {
-	constructor(readonly error: CoreError) {
-		super(error.message);
-		this.name = 'ReaderRefused';
-	}
-}
 
 // A safety net that only speaks: freeing is the owner's, since a collection may come any time or never.
 const leaks =
@@ -130,10 +124,11 @@ export class Core implements CoreClient {
 		return this.#batch(kind);
 	}
 
-	call(command: number, args: unknown, options: { timeoutMs?: number; ungated?: boolean }, now: Now): number {
+	call(command: number, args: unknown, options: CallOptions, now: Now): number {
 		const core = this.#core;
 		const length = this.#write(args);
-		return core.call(command, length, options.timeoutMs ?? 0, options.ungated ? 1 : 0, now.mono, now.wall);
+		const flags = (options.ungated ? CallFlag.ungated : 0) | (options.ensure ? CallFlag.ensure : 0);
+		return core.call(command, length, options.timeoutMs ?? 0, flags, now.mono, now.wall);
 	}
 
 	probe(now: Now): number {
@@ -163,7 +158,9 @@ export class Core implements CoreClient {
 		const { from, ...rest } = options;
 		const length = this.#write({ ...rest, from: place(from) });
 		const reader = core.openReader(length, now.mono, now.wall);
-		if (reader === 0) throw new ReaderRefused(this.#answer() as CoreError);
+		if (reader === 0) {
+			throw errorFromCore(this.#answer() as CoreError, { surface: 'watch', operation: 'open reader' });
+		}
 		return reader;
 	}
 

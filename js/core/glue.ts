@@ -62,6 +62,9 @@ export interface NativeCore {
 	delete(): void;
 }
 
+/** Bits of `call`'s flags. */
+export const CallFlag = { ungated: 1, ensure: 2 } as const;
+
 export const EventKind = { none: 0, tape: 1, changes: 2, records: 3 } as const;
 
 /** Change records by hand, without a client: for payloads that an application has got by itself. */
