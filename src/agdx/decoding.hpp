@@ -9,7 +9,7 @@ namespace tidemark::agdx {
 // A decode under way: what is read, where in the message that is, and the first error with its path.
 struct Decoding {
   cbor::Reader& reader;
-  Path path = {};
+  Path& path;
   Error error = {};
 
   bool ok() const { return reader.ok(); }
@@ -33,7 +33,7 @@ struct Decoding {
 template <std::size_t count>
 struct Keys {
   const char* const (&names)[count];
-  std::size_t at[count] = {};
+  cbor::Reader::Mark at[count] = {};
   std::uint32_t seen = 0;
 
   // Takes a key: its number, `count` for an unknown one. A key that comes again fails.
@@ -50,7 +50,7 @@ struct Keys {
         return count;
       }
       seen |= 1U << index;
-      at[index] = in.reader.position();
+      at[index] = in.reader.mark();
       return index;
     }
     return count;

@@ -108,11 +108,11 @@ class FieldReader {
         reader_.skip();
     }
     in_.note();
-    const auto end = reader_.position();
+    const auto end = reader_.mark();
     const auto go = [&](TypeKey key) {
       if (!in_.ok()) return false;
       if (!keys.has(key)) return in_.missing(type_keys[key], start), false;
-      reader_.seek(keys.at[key]);
+      reader_.back(keys.at[key]);
       return true;
     };
     if (!keys.has(type_kind)) {
@@ -155,7 +155,7 @@ class FieldReader {
       }
       default: break;
     }
-    reader_.seek(end);
+    reader_.back(end);
   }
 
  private:

@@ -44,10 +44,10 @@ class ValueReader {
     if (!in_.ok()) return;
     if (!kind) return in_.missing("kind", start);
     if (!done && keys.has(1)) {
-      const auto end = reader_.position();
-      reader_.seek(keys.at[1]);
+      const auto end = reader_.mark();
+      reader_.back(keys.at[1]);
       payload(*kind, depth);
-      reader_.seek(end);
+      reader_.back(end);
     } else if (!done && *kind != TypeKind::null) {
       return in_.missing("value", start);
     }

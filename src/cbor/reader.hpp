@@ -80,11 +80,6 @@ class Reader {
     if (ok() && !at_end()) fail(Rule::trailing_bytes);
   }
 
-  // Goes to an item that was passed over before: for maps where one key says how to read another.
-  void seek(std::size_t position) {
-    if (ok()) at_ = begin_ + position;
-  }
-
   // The kind of the next item, without taking it. `simple` at the end of the input.
   Major peek() const { return at_ < end_ ? static_cast<Major>(*at_ >> 5) : Major::simple; }
   std::uint8_t peek_byte() const { return at_ < end_ ? *at_ : 0xFF; }
