@@ -6,6 +6,7 @@ const source = (path: string) => fileURLToPath(new URL(`js/platform/${path}`, im
 const resolve = {
 	alias: {
 		'#platform/file': source('file.node.ts'),
+		'#platform/socket': source('socket.node.ts'),
 		'#platform/wasm-feed': source('wasm-feed.ts'),
 		'#platform/wasm-full': source('wasm-full.ts'),
 	},

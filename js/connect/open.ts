@@ -1,0 +1,181 @@
+import { socketOpener } from '#platform/socket';
+import type { CoreClient, CoreOptions } from '../core/contract.js';
+import {
+	CancelledError,
+	ClosedError,
+	ConfigError,
+	type LaserError,
+	TimeoutError,
+	TransportError,
+} from '../errors/index.js';
+import { type Clock, systemClock } from '../platform/clock.js';
+import { type Lifecycle, pageLifecycle } from '../platform/lifecycle.js';
+import type { OpenSocket } from '../platform/socket.js';
+import type { WasmSource } from '../platform/wasm.js';
+import { cancelled, onAbort, orAborted } from './abort.js';
+import { LaserConnection } from './connection.js';
+import { Context, type Link } from './context.js';
+import { defaults } from './defaults.js';
+import { Driver } from './driver.js';
+import type { ConnectionStatus } from './driver-types.js';
+import { HeldCapabilities } from './held-capabilities.js';
+import { type ConnectOptions, checkOptions, type Settings } from './options.js';
+
+/** Makes the core of an entry: which of the two wasm files it is, is the entry's choice. */
+export type MakeCore = (
+	options: CoreOptions,
+	wasm: WasmSource | PromiseLike<WasmSource> | undefined,
+) => Promise<CoreClient>;
+
+/** What a connection needs of the world. */
+export interface World {
+	makeCore: MakeCore;
+	socketOpener?: () => Promise<OpenSocket>;
+	clock?: Clock;
+	lifecycle?: Lifecycle;
+}
+
+/**
+ * Connects, logs in and probes once, all inside the connect budget. A failed probe is not fatal.
+ *
+ * @throws {ConfigError} bad options
+ * @throws {TimeoutError} the server accepts and does not answer
+ * @throws {TransportError} no connection came about
+ * @throws {CommandError | EvictionError} the login was refused
+ */
+export async function openContext(
+	url: string | URL,
+	options: ConnectOptions,
+	world: World,
+): Promise<Context> {
+	const settings = checkOptions(url, options);
+	const { signal } = options;
+	if (signal?.aborted) throw cancelled(signal, 'connect');
+	const clock = world.clock ?? systemClock;
+	const endOfBudget = clock.now().mono + settings.connectBudgetMs;
+	const [core, openSocket] = await orAborted(
+		Promise.all([
+			world.makeCore(coreOptions(settings), options.wasm),
+			(world.socketOpener ?? socketOpener)(),
+		]),
+		signal,
+		'connect',
+	);
+	const driver = new Driver({
+		core,
+		url: settings.url,
+		openSocket,
+		credentials: settings.credentials,
+		clock,
+		lifecycle: world.lifecycle ?? pageLifecycle,
+	});
+	const held = new HeldCapabilities(driver);
+	try {
+		await untilReady(driver, settings, clock, endOfBudget, signal);
+		await firstProbe(held, clock, endOfBudget, signal);
+	} catch (error) {
+		await driver.close();
+		throw error;
+	}
+	probeEverySession(driver, held);
+	const link: Link = { driver, settings, held, connection: new LaserConnection(driver, held) };
+	return new Context(
+		link,
+		{
+			stream: options.stream,
+			naming: options.resourceNaming ?? 'stream',
+			opsStream: options.opsStream,
+			changesTopic: options.changesTopic,
+		},
+		undefined,
+	);
+}
+
+function coreOptions(settings: Settings): CoreOptions {
+	const { dialects, requestTimeoutMs, watchdogMs, credentialsTimeoutMs, capabilities } = settings.options;
+	return {
+		loopback: settings.loopback,
+		...(dialects === undefined ? {} : { dialects }),
+		// The budget is for all dials together; one that hangs must not eat it up.
+		connectTimeoutMs: Math.min(settings.connectBudgetMs, defaults.connectMs),
+		...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
+		...(watchdogMs === undefined ? {} : { watchdogMs }),
+		...(credentialsTimeoutMs === undefined ? {} : { credentialsTimeoutMs }),
+		...(capabilities === undefined ? {} : { capabilities }),
+	};
+}
+
+function untilReady(
+	driver: Driver,
+	settings: Settings,
+	clock: Clock,
+	endOfBudget: number,
+	signal: AbortSignal | undefined,
+): Promise<void> {
+	return new Promise((resolve, reject) => {
+		const stops: (() => void)[] = [];
+		const end = (error?: LaserError): void => {
+			for (const stop of stops) stop();
+			if (error === undefined) resolve();
+			else reject(error);
+		};
+		const look = (status: ConnectionStatus): void => {
+			if (status.state === 'ready') end();
+			else if (isHopeless(status)) end(status.error ?? new ClosedError(`connect: ${status.state}`));
+		};
+		stops.push(
+			driver.onStatus(look),
+			onAbort(signal, () => end(cancelled(signal as AbortSignal, 'connect'))),
+			clock.after(endOfBudget - clock.now().mono, () => end(outOfTime(driver.status, settings))),
+		);
+		driver.connect();
+	});
+}
+
+/** Another dial would change nothing. */
+function isHopeless({ state, error }: ConnectionStatus): boolean {
+	return (
+		state === 'needs-auth' ||
+		state === 'closed' ||
+		error instanceof ConfigError ||
+		(error instanceof TransportError && !error.retryable)
+	);
+}
+
+function outOfTime(status: ConnectionStatus, settings: Settings): LaserError {
+	const message = `connect: not connected within ${settings.connectBudgetMs} ms`;
+	const { error } = status;
+	if (error instanceof TransportError) {
+		return new TransportError(`${message}: ${error.message}`, { retryable: true }, { cause: error });
+	}
+	return new TimeoutError(error === undefined ? message : `${message}: ${error.message}`, { cause: error });
+}
+
+async function firstProbe(
+	held: HeldCapabilities,
+	clock: Clock,
+	endOfBudget: number,
+	signal: AbortSignal | undefined,
+): Promise<void> {
+	let stopTimer = (): void => {};
+	const budget = new Promise<void>((resolve) => {
+		stopTimer = clock.after(endOfBudget - clock.now().mono, resolve);
+	});
+	try {
+		await Promise.race([held.refresh(signal), budget]);
+	} catch (error) {
+		if (error instanceof CancelledError) throw error;
+	} finally {
+		stopTimer();
+	}
+}
+
+/** Another session may be another server, or the same one with more or less to offer. */
+function probeEverySession(driver: Driver, held: HeldCapabilities): void {
+	let wasReady = driver.status.state === 'ready';
+	driver.onStatus(({ state }) => {
+		const isReady = state === 'ready';
+		if (isReady && !wasReady) held.refresh(undefined).catch(() => {});
+		wasReady = isReady;
+	});
+}
