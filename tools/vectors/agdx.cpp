@@ -75,9 +75,7 @@ std::string check_error(const json& sidecar, Value value) {
   }
   if (sidecar.contains("result_code")) {
     const auto code = static_cast<std::uint16_t>(agdx::surface_result_code(value.get("Err")));
-    if (auto problem =
-            expect(sidecar.at("result_code"), code, "result_code");
-        !problem.empty())
+    if (auto problem = expect(sidecar.at("result_code"), code, "result_code"); !problem.empty())
       return problem;
     return expect(sidecar.at("retryable"), agdx::is_retryable(code), "retryable");
   }

@@ -1,10 +1,15 @@
 #include "agdx_messages.hpp"
 
+#include "agdx/batch.hpp"
+#include "agdx/browse.hpp"
+#include "agdx/client_metadata.hpp"
 #include "agdx/command_error.hpp"
 #include "agdx/control.hpp"
 #include "agdx/envelopes.hpp"
 #include "agdx/hello.hpp"
+#include "agdx/kv.hpp"
 #include "agdx/projection.hpp"
+#include "agdx/query_control.hpp"
 
 namespace vectors {
 
@@ -25,6 +30,41 @@ const agdx::Field* find_message(std::string_view name) {
       {"ControlEnvelope", &agdx::control_envelope},
       {"Projection", &agdx::projection},
       {"ProjectionBinding", &agdx::projection_binding},
+      {"GetProjection", &agdx::get_projection},
+      {"ListProjections", &agdx::list_projections},
+      {"GetSchema", &agdx::get_schema},
+      {"ListSchemas", &agdx::list_schemas},
+      {"RegisterSchema", &agdx::register_schema},
+      {"DecodeRecord", &agdx::decode_record},
+      {"BrowseReply", &agdx::browse_reply},
+      {"QueryPageEnvelope", &agdx::query_page_envelope},
+      {"QueryCancelEnvelope", &agdx::query_cancel_envelope},
+      {"QueryStatusEnvelope", &agdx::query_status_envelope},
+      {"QueryExecutionStatus", &agdx::query_execution_status},
+      {"QueryStatusReply", &agdx::query_status_reply},
+      {"QueryCancelReply", &agdx::query_status_reply},
+      {"KvGet", &agdx::kv_get},
+      {"KvSet", &agdx::kv_set},
+      {"KvCas", &agdx::kv_cas},
+      {"KvCasFenced", &agdx::kv_cas_fenced},
+      {"KvDelete", &agdx::kv_delete},
+      {"KvDeleteMany", &agdx::kv_delete_many},
+      {"KvExists", &agdx::kv_exists},
+      {"KvExpire", &agdx::kv_expire},
+      {"KvPatch", &agdx::kv_patch},
+      {"KvCopy", &agdx::kv_copy},
+      {"KvMove", &agdx::kv_move},
+      {"KvScan", &agdx::kv_scan},
+      {"KvNamespaces", &agdx::kv_namespaces},
+      {"KvLease", &agdx::kv_lease},
+      {"KvLeaseRenew", &agdx::kv_lease_renew},
+      {"KvRelease", &agdx::kv_release},
+      {"KvEntry", &agdx::kv_entry},
+      {"KvReply", &agdx::kv_reply},
+      {"BatchRequest", &agdx::batch_request},
+      {"BatchReply", &agdx::batch_reply},
+      {"ClientMetadataQuery", &agdx::client_metadata_query},
+      {"ClientMetadataList", &agdx::client_metadata_list},
   };
   for (const auto& entry : entries)
     if (entry.name == name) return entry.type;
