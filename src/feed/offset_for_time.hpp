@@ -3,10 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "feed/failure.hpp"
 #include "feed/position.hpp"
+#include "feed/topic_source.hpp"
 #include "machine/operation.hpp"
 
 namespace tidemark::feed {
@@ -15,7 +16,9 @@ namespace tidemark::feed {
 // there is none. A missing topic fails with code 2010.
 class OffsetForTime final : public Operation {
  public:
-  OffsetForTime(std::string stream, std::string topic, std::uint64_t micros);
+  OffsetForTime(std::string stream, std::string topic, std::uint64_t micros,
+                iggy::Dialect dialect = iggy::Dialect::s11)
+      : source_(std::move(stream), std::move(topic)), micros_(micros), dialect_(dialect) {}
 
   bool done() const { return failure_.has_value() || finished_; }
   const std::optional<Failure>& failure() const { return failure_; }
@@ -25,11 +28,12 @@ class OffsetForTime final : public Operation {
   void on_reply(std::uint32_t tag, const Reply& reply, Now now) override;
 
  private:
-  void finish_one(std::uint32_t index, const Reply& reply);
+  void on_topic(const Reply& reply);
+  void on_poll(Position& position, const Reply& reply);
 
-  std::string stream_;
-  std::string topic_;
+  TopicSource source_;
   std::uint64_t micros_;
+  iggy::Dialect dialect_;
   Positions positions_;
   std::optional<Failure> failure_;
   bool asked_topic_ = false;

@@ -3,39 +3,20 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <variant>
 
 #include "agdx/name_table.hpp"
 #include "feed/batch.hpp"
 #include "feed/failure.hpp"
 #include "feed/position.hpp"
+#include "feed/reader_options.hpp"
+#include "iggy/protocol_version.hpp"
 #include "machine/operation.hpp"
 
 namespace tidemark::feed {
 
-enum class ReaderMode : std::uint8_t {
-  watch,  // the vendor's rules: no gaps, a missing topic reads as empty, up to 10,000 records a partition and
-          // read
-  durable,  // looks for gaps, waits for a missing topic, reads up to a cap of bytes
-};
-enum class Start : std::uint8_t { beginning, now };
-enum class OnHistoryLost : std::uint8_t { earliest, now };
-enum class ReaderState : std::uint8_t { reading, idle, waiting_for_source };
-enum class ReadOutcome : std::uint8_t { batch, failure, cancelled };
-
-struct ReaderOptions {
-  std::string stream;
-  std::string topic;
-  ReaderMode mode = ReaderMode::watch;
-  Content content = Content::changes;
-  std::string index;                         // only changes of this index; empty for all
-  std::uint32_t batch = 1000;                // records a request
-  std::uint32_t byte_cap = 8 * 1024 * 1024;  // of one batch, durable
-  std::variant<Start, Positions> from = Start::beginning;
-  std::optional<SourceIdentity> identity;  // that the positions belong to
-  OnHistoryLost on_history_lost = OnHistoryLost::earliest;
-};
+class Reading;
+struct ReadState;
 
 // Reads one topic, batch by batch. Positions move only with a batch: a failed or cancelled read moves
 // nothing.
@@ -63,7 +44,7 @@ class Reader final : public Operation {
   // False while a read is under way.
   bool seek(std::variant<Start, Positions> to, std::optional<SourceIdentity> identity);
   // A new session came up: what was seen on the old connection is no longer held against the new one.
-  void new_session();
+  void new_session(iggy::Dialect dialect);
 
   std::optional<Request> poll_request(Now now) override;
   void on_reply(std::uint32_t tag, const Reply& reply, Now now) override;
@@ -71,8 +52,8 @@ class Reader final : public Operation {
   void expire(Now now) override;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<ReadState> state_;
+  std::unique_ptr<Reading> reading_;
 };
 
 }  // namespace tidemark::feed

@@ -1,0 +1,111 @@
+#include "feed/topic_source.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "bytes/reader.hpp"
+#include "iggy/result_code.hpp"
+
+namespace tidemark::feed {
+namespace {
+
+// The name that the vendor's readers give; nothing is stored under it, since nothing is committed.
+constexpr std::string_view consumer_name = "laser-cursor";
+
+constexpr std::uint32_t get_stream_command = 200;
+constexpr std::uint32_t get_topic_command = 300;
+constexpr std::uint32_t poll_command = 100;
+
+void skip_block(bytes::Reader& in) { in.skip(in.u32()); }
+
+}  // namespace
+
+Request TopicSource::get_stream(std::uint32_t tag) const {
+  Request request{.command = get_stream_command, .tag = tag, .body = {}};
+  bytes::Writer out(request.body);
+  const std::array ids{iggy::Identifier::named(stream_)};
+  iggy::write_identifiers(ids, out);
+  return request;
+}
+
+Request TopicSource::get_topic(std::uint32_t tag) const {
+  Request request{.command = get_topic_command, .tag = tag, .body = {}};
+  bytes::Writer out(request.body);
+  const std::array ids{iggy::Identifier::named(stream_), iggy::Identifier::named(topic_)};
+  iggy::write_identifiers(ids, out);
+  return request;
+}
+
+Request TopicSource::poll(std::uint32_t tag, std::uint32_t partition, iggy::StrategyKind strategy,
+                          std::uint64_t value, std::uint32_t count) const {
+  Request request{.command = poll_command, .tag = tag, .body = {}};
+  bytes::Writer out(request.body);
+  iggy::write_poll({.consumer = {iggy::ConsumerKind::consumer, iggy::Identifier::named(consumer_name)},
+                    .stream = iggy::Identifier::named(stream_),
+                    .topic = iggy::Identifier::named(topic_),
+                    .partition = partition,
+                    .strategy = {strategy, value},
+                    .count = count},
+                   out);
+  return request;
+}
+
+bool TopicSource::means_gone(const Reply& reply) {
+  if (reply.outcome != Outcome::refused) return false;
+  return reply.code == 1009 || reply.code == 1010 || reply.code == 2010 || reply.code == 2011 ||
+         reply.code == 3007;
+}
+
+bool TopicSource::read_stream(const Reply& reply, iggy::Dialect, std::optional<StreamState>& out,
+                              Error& error) {
+  out.reset();
+  if (reply.payload.empty()) return true;
+  bytes::Reader in(reply.payload);
+  StreamState stream;
+  stream.id = in.u32();
+  stream.created_at_micros = in.u64();
+  error = in.error();
+  if (in.ok()) out = stream;
+  return in.ok();
+}
+
+bool TopicSource::read_topic(const Reply& reply, iggy::Dialect dialect, std::optional<TopicState>& out,
+                             Error& error) {
+  out.reset();
+  if (reply.payload.empty()) return true;
+  const bool v12 = iggy::is_v12(dialect);
+  bytes::Reader in(reply.payload);
+  TopicState topic;
+  topic.id = in.u32();
+  topic.created_at_micros = in.u64();
+  const auto partitions = in.u32();
+  if (!v12) in.skip(17);  // message expiry, compression, max size
+  in.skip(16);            // size, messages
+  in.skip(in.u8());       // name
+  skip_block(in);         // explicit options
+  skip_block(in);         // derived options
+  for (std::uint32_t index = 0; in.ok() && index < partitions; ++index) {
+    TopicPartition partition;
+    partition.id = in.u32();
+    partition.created_at_micros = in.u64();
+    in.skip(4);  // segments
+    partition.current_offset = in.u64();
+    in.skip(8);  // size
+    partition.messages_count = in.u64();
+    if (v12) {
+      in.skip(24);       // incarnation, owner generation, metadata op
+      in.skip(in.u8());  // members
+      in.skip(in.u8());  // in-sync members
+    }
+    if (in.ok()) topic.partitions.push_back(partition);
+  }
+  in.expect_end();
+  error = in.error();
+  if (!in.ok()) return false;
+  std::sort(topic.partitions.begin(), topic.partitions.end(),
+            [](const TopicPartition& left, const TopicPartition& right) { return left.id < right.id; });
+  out = std::move(topic);
+  return true;
+}
+
+}  // namespace tidemark::feed
