@@ -1,0 +1,179 @@
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Plane, PlaneLog, PlaneOptions } from './contract.js';
+import { type Fault, FaultControl } from './faults/control.js';
+import { httpServer } from './http/server.js';
+import { Log } from './log/log.js';
+import { Access, isLoopback } from './wire/access.js';
+import { type Endpoint, WireServer } from './wire/server.js';
+
+export type { AppendEvent, NewRecord, Plane, PlaneLog, StoredRecord } from './contract.js';
+export type { Fault, FaultControl } from './faults/control.js';
+export type { Log } from './log/log.js';
+export type { Endpoint } from './wire/server.js';
+
+export interface ServerOptions {
+	/** `host:port`; port 0 takes a free one. Without an address the listener stays off. */
+	ws?: string;
+	tcp?: string;
+	http?: string;
+	/** Folder that keeps everything; undefined keeps nothing beyond the process. */
+	dataDir?: string;
+	/** Flush to the device before every acknowledgement. */
+	fsync?: boolean;
+	/** Users besides the default iggy/iggy; the first one given replaces it. */
+	users?: { name: string; password: string }[];
+	/** Tokens of the first user, for logins by token. */
+	tokens?: string[];
+	dialect?: 's11' | 'snapshot';
+	/** Leave rule violations unanswered instead of answering status 3. */
+	strict?: boolean;
+	heartbeatMs?: number;
+	/** Expiry of records of topics that set none. */
+	retentionMs?: number;
+	/** How often retention looks; 1000 ms by default. */
+	retentionEveryMs?: number;
+	allowRemote?: boolean;
+	/** Pages that may connect besides the server's own; `http://localhost:*` allows any port. */
+	origins?: string[];
+	hosts?: string[];
+	/** Folder of the page that the HTTP listener serves. */
+	staticDir?: string;
+	/** Run without the managed plane. */
+	plane?: boolean;
+	readyAfterMs?: number;
+	feedPartitions?: number;
+	streamTenancy?: boolean;
+	/** Faults that wait from the start. */
+	faults?: Fault[];
+}
+
+export interface DevServer {
+	/** As printed by the command line: `ws://host:port`, `host:port`, `http://host:port`. */
+	readonly addresses: { ws?: string; tcp?: string; http?: string };
+	readonly faults: FaultControl;
+	/** Reads and appends directly, without a client. */
+	readonly log: Log;
+	readonly plane: Plane | undefined;
+	readonly wire: WireServer;
+	close(): Promise<void>;
+}
+
+type CreatePlane = (log: PlaneLog, options: PlaneOptions) => Promise<Plane>;
+
+/** Starts a server; it is ready for clients when this resolves. */
+export async function startServer(options: ServerOptions = {}): Promise<DevServer> {
+	const endpoints = {
+		ws: parseEndpoint(options.ws, options.allowRemote === true),
+		tcp: parseEndpoint(options.tcp, options.allowRemote === true),
+		http: parseEndpoint(options.http, options.allowRemote === true),
+	};
+	const log = new Log({
+		dataDir: options.dataDir,
+		fsync: options.fsync,
+		retentionMs: options.retentionMs,
+	});
+	const wire = new WireServer(log, {
+		users: options.users?.length ? options.users : [{ name: 'iggy', password: 'iggy' }],
+		tokens: options.tokens ?? [],
+		dialect: options.dialect ?? 's11',
+		strict: options.strict ?? false,
+		heartbeatMs: options.heartbeatMs ?? 30_000,
+	});
+	const plane = options.plane === false ? undefined : await openPlane(log, options);
+	wire.plane = plane;
+	const faults = new FaultControl(wire, log, plane);
+	for (const fault of options.faults ?? []) await faults.apply(fault);
+	const access = new Access({
+		origins: options.origins ?? [],
+		hosts: options.hosts ?? [],
+		anyHost: options.allowRemote === true,
+	});
+	const addresses: DevServer['addresses'] = {};
+	const http = httpServer({
+		access,
+		staticDir: options.staticDir,
+		info: () => ({ ...addresses }),
+		webSocketPort: () => wire.ports.websocket,
+		fault: (body) => applyAll(faults, body),
+		status: () => ({ connections: wire.connectionCount, waitingFaults: wire.faults.pending }),
+	});
+	// The page must be allowed before the first socket can be opened.
+	if (endpoints.http) {
+		const port = await new Promise<number>((done, fail) => {
+			http.once('error', fail);
+			http.listen(endpoints.http!.port, endpoints.http!.host, () =>
+				done((http.address() as AddressInfo).port),
+			);
+		});
+		access.allowOwnPages(port);
+		wire.setHttpPort(port);
+		addresses.http = `http://${hostText(endpoints.http)}:${port}`;
+	}
+	await wire.listen(endpoints.tcp, endpoints.ws, access);
+	if (endpoints.ws) addresses.ws = `ws://${hostText(endpoints.ws)}:${wire.ports.websocket}`;
+	if (endpoints.tcp) addresses.tcp = `${hostText(endpoints.tcp)}:${wire.ports.tcp}`;
+	const retention = setInterval(() => log.enforceRetention(), options.retentionEveryMs ?? 1000);
+	retention.unref();
+	return {
+		addresses,
+		faults,
+		log,
+		plane,
+		wire,
+		async close() {
+			clearInterval(retention);
+			await wire.close();
+			if (http.listening) {
+				http.closeAllConnections();
+				await new Promise((done) => http.close(done));
+			}
+			await plane?.close();
+			log.close();
+		},
+	};
+}
+
+async function openPlane(log: Log, options: ServerOptions): Promise<Plane | undefined> {
+	const module = './plane/index.js';
+	let createPlane: CreatePlane;
+	try {
+		({ createPlane } = (await import(module)) as { createPlane: CreatePlane });
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+		return undefined;
+	}
+	return createPlane(log, {
+		...(options.dataDir ? { dataDir: join(options.dataDir, 'plane') } : {}),
+		readyAfterMs: options.readyAfterMs ?? 0,
+		feedPartitions: options.feedPartitions ?? 1,
+		streamTenancy: options.streamTenancy ?? false,
+	});
+}
+
+async function applyAll(faults: FaultControl, body: unknown): Promise<unknown> {
+	const list = Array.isArray(body) ? body : [body];
+	const results: unknown[] = [];
+	for (const one of list) {
+		if (typeof one !== 'object' || one === null || typeof (one as Fault).kind !== 'string') {
+			throw new Error('a fault is an object with a kind');
+		}
+		results.push(await faults.apply(one as Fault));
+	}
+	return Array.isArray(body) ? results : results[0];
+}
+
+function hostText(endpoint: Endpoint): string {
+	return endpoint.host.includes(':') ? `[${endpoint.host}]` : endpoint.host;
+}
+
+function parseEndpoint(text: string | undefined, allowRemote: boolean): Endpoint | undefined {
+	if (text === undefined) return undefined;
+	const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text);
+	if (!match) throw new Error(`not an address of the form host:port: ${text}`);
+	const host = match[1] ?? (match[2] || '127.0.0.1');
+	if (!allowRemote && !isLoopback(host)) {
+		throw new Error(`${host} is not a loopback address; --allow-remote permits it`);
+	}
+	return { host, port: Number(match[3]) };
+}

@@ -1,0 +1,72 @@
+import type { GroupMeta, StreamMeta, TopicMeta } from '../log/catalog.js';
+import type { Log } from '../log/log.js';
+import type { BodyReader, Identifier } from './body.js';
+import type { Refusal } from './codes.js';
+import type { ClusterNode, Dialect } from './dialect.js';
+import type { Groups } from './groups.js';
+import type { Session } from './session.js';
+import type { Users } from './users.js';
+
+export interface ClientInfo {
+	connectionId: number;
+	userId: number;
+	/** 1 TCP, 4 WebSocket. */
+	transport: number;
+	address: string;
+}
+
+/** What commands may use of the server. */
+export interface Services {
+	readonly log: Log;
+	readonly users: Users;
+	readonly groups: Groups;
+	node(): ClusterNode;
+	clients(): ClientInfo[];
+	/** Next partition of a balanced send. */
+	nextBalanced(topic: TopicMeta): number;
+	readonly startedAtMicros: bigint;
+}
+
+/** One request of a logged-in connection. */
+export interface Call {
+	readonly services: Services;
+	readonly dialect: Dialect;
+	readonly session: Session;
+	readonly connectionId: number;
+	readonly body: BodyReader;
+}
+
+/** Gives the reply's payload; refuses by throwing `Refusal`. */
+export type Handler = (call: Call) => Buffer;
+
+export function findStream(log: Log, identifier: Identifier): StreamMeta | undefined {
+	return 'id' in identifier ? log.catalog.stream(identifier.id) : log.catalog.streamByName(identifier.name);
+}
+
+export function findTopic(log: Log, stream: StreamMeta, identifier: Identifier): TopicMeta | undefined {
+	return 'id' in identifier
+		? stream.topics.get(identifier.id)
+		: log.catalog.topicByName(stream, identifier.name);
+}
+
+export function findGroup(log: Log, topic: TopicMeta, identifier: Identifier): GroupMeta | undefined {
+	return 'id' in identifier
+		? topic.groups.get(identifier.id)
+		: log.catalog.groupByName(topic, identifier.name);
+}
+
+/** Reads two identifiers and resolves them; `refusals` says what a missing one is answered with. */
+export function readTopic(
+	call: Call,
+	refusals: { stream: Refusal; topic: Refusal },
+): { stream: StreamMeta; topic: TopicMeta } {
+	const streamId = call.body.identifier();
+	const topicId = call.body.identifier();
+	const stream = findStream(call.services.log, streamId);
+	if (!stream) throw refusals.stream;
+	const topic = findTopic(call.services.log, stream, topicId);
+	if (!topic) throw refusals.topic;
+	return { stream, topic };
+}
+
+export const NOTHING = Buffer.alloc(0);
