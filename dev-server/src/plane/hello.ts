@@ -1,0 +1,126 @@
+/** Readiness and the announcement that tells of it. */
+import { CHANGES_TOPIC, OPS_STREAM } from './feed.js';
+import { encodeCbor } from './wire/cbor.js';
+
+export const ENGINE = { name: 'duckdb', version: '1.5' };
+
+const FEATURES = { READ_YOUR_WRITES: 2n, WATCH: 64n, STREAM_TENANCY: 8192n };
+export const LIMITS = { rows: 1000n, bytes: 67_108_864n, queryMicros: 25_000_000n, concurrent: 8 };
+
+export interface Backend {
+	resourceId: Uint8Array;
+	generation: bigint;
+	revision: bigint;
+}
+
+export type Reason =
+	| 'configuration_pending'
+	| 'configuration_rejected'
+	| 'query_runtime_unavailable'
+	| 'probe_failed'
+	| 'credential_unavailable'
+	| 'object_store_unavailable'
+	| 'catalog_unavailable'
+	| 'generation_mismatch';
+
+export class Readiness {
+	#reason: Reason | undefined = 'configuration_pending';
+	#observed: 'starting' | 'unavailable' | 'degraded' = 'starting';
+	#timer: NodeJS.Timeout | undefined;
+
+	constructor(readyAfterMs: number) {
+		if (readyAfterMs <= 0) this.#reason = undefined;
+		else {
+			this.#timer = setTimeout(() => this.on(), readyAfterMs);
+			this.#timer.unref();
+		}
+	}
+
+	get ready(): boolean {
+		return this.#reason === undefined;
+	}
+
+	get reason(): string {
+		return this.#reason ?? '';
+	}
+
+	get observedState(): string {
+		return this.ready ? 'ready' : this.#observed;
+	}
+
+	on(): void {
+		clearTimeout(this.#timer);
+		this.#reason = undefined;
+	}
+
+	off(reason: Reason, observed: 'starting' | 'unavailable' | 'degraded'): void {
+		clearTimeout(this.#timer);
+		this.#reason = reason;
+		this.#observed = observed;
+	}
+
+	close(): void {
+		clearTimeout(this.#timer);
+	}
+}
+
+export function announce(readiness: Readiness, backend: Backend, tenancy: boolean): Uint8Array {
+	const { ready } = readiness;
+	let features = FEATURES.READ_YOUR_WRITES | FEATURES.WATCH;
+	if (tenancy) features |= FEATURES.STREAM_TENANCY;
+	return encodeCbor({
+		// Zero: not served here.
+		versions: { query: 1n, control: 1n, kv: 0n, fork: 0n, features },
+		ready: ready ? undefined : false,
+		backends: [
+			{
+				descriptor_version: 1n,
+				resource_id: backend.resourceId,
+				mode: 'operational',
+				label: 'Development server',
+				implementation: { kind: ENGINE.name, version: ENGINE.version },
+				observed_backend_generation: backend.generation,
+				runtime_configuration_revision: backend.revision,
+				desired_state: 'enabled',
+				observed_state: readiness.observedState,
+				readiness: {
+					ready,
+					reasons: ready ? [] : [{ code: readiness.reason }],
+					observed_at_micros: BigInt(Date.now()) * 1000n,
+				},
+				materialization: [],
+				query: {
+					dialects: ['postgres'],
+					time_travel: [],
+					consistency: ['eventual', 'read_your_writes'],
+					logical_types: ['boolean', 'int', 'long', 'double', 'string', 'binary'],
+					paging: ['offset', 'cursor'],
+					cancellation: true,
+					execution_status: true,
+					raw_sql: false,
+				},
+				schema: { logical_schema: true, arrow_ipc_stream: false, schema_evolution: false },
+				maintenance: { expire_snapshots: false, remove_orphan_files: false, compact_data_files: false },
+				limits: {
+					max_query_rows: LIMITS.rows,
+					max_query_bytes: LIMITS.bytes,
+					max_scan_bytes: 1_099_511_627_776n,
+					max_query_micros: LIMITS.queryMicros,
+					max_concurrent_queries: BigInt(LIMITS.concurrent),
+					max_schema_fields: 4096n,
+					max_materialization_file_bytes: 0n,
+				},
+			},
+		],
+		topology: {
+			ops_stream: OPS_STREAM,
+			control_topic: 'control.commands',
+			dlq_topic: 'dlq',
+			changes_topic: CHANGES_TOPIC,
+			kv_mutations_topic: 'kv.mutations',
+			fork_mutations_topic: 'fork.mutations',
+			graph_mutations_topic: 'graph.mutations',
+			checkpoint_mutations_topic: 'checkpoint.mutations',
+		},
+	});
+}

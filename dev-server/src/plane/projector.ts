@@ -1,0 +1,295 @@
+/**
+ * Follows every bound source partition. One batch is one transaction: rows, position, retention and the change owed to
+ * the feed; so a crash at any point neither loses nor doubles a row, and an owed change is sent after the restart.
+ */
+import type { PlaneLog } from '../contract.js';
+import type { Catalog } from './catalog.js';
+import { sameSource } from './catalog.js';
+import type { Binding, Source } from './control_model.js';
+import type { Database } from './database.js';
+import { type ExtractedRow, Extractor, type Skip } from './extraction.js';
+import type { Change, Feed } from './feed.js';
+import type { IndexStore } from './index_store.js';
+import { oweChange, owedChanges, type Progress, readPosition, writePosition } from './progress.js';
+import { dropSourceRows, retainRows } from './row_retention.js';
+import { appendRows, fitColumns } from './row_writer.js';
+
+const BATCH_RECORDS = 8192;
+const RETENTION_PERIOD_MS = 1000;
+const RETRY_MS = 200;
+
+export interface ProjectorCounts {
+	records: number;
+	rows: number;
+	skipped: Record<Skip, number>;
+	failures: number;
+	lastFailure: string | undefined;
+}
+
+interface Job {
+	binding: Binding;
+	partitionId: number;
+	/** Undefined until read from the database. */
+	next: bigint | undefined;
+	topicCreatedAt: bigint;
+}
+
+export class Projector {
+	readonly counts: ProjectorCounts = {
+		records: 0,
+		rows: 0,
+		skipped: { no_projection: 0, projection_not_allowed: 0, no_indexed_field: 0 },
+		failures: 0,
+		lastFailure: undefined,
+	};
+	readonly #extractor: Extractor;
+	readonly #jobs = new Map<string, Job>();
+	#waiters: (() => void)[] = [];
+	#dirty = true;
+	#running: Promise<void> | undefined;
+	#timer: NodeJS.Timeout | undefined;
+	#retry: NodeJS.Timeout | undefined;
+	#closed = false;
+
+	constructor(
+		private readonly log: PlaneLog,
+		private readonly database: Database,
+		private readonly catalog: Catalog,
+		private readonly indexes: IndexStore,
+		private readonly progress: Progress,
+		private readonly feed: Feed,
+	) {
+		this.#extractor = new Extractor(catalog.projections);
+	}
+
+	async start(): Promise<void> {
+		const owed = await this.database.read(owedChanges);
+		for (const change of owed) await this.feed.publish(change);
+		if (owed.length > 0) await this.database.transaction((db) => db.run('DELETE FROM plane_outbox'));
+		this.log.onAppend((event) => {
+			if (this.catalog.bindings.some((b) => sameSource(b.source, event))) this.wake();
+		});
+		this.log.onTopicDeleted(
+			(stream, topic) => void this.sourceDeleted({ stream, topic }).catch(() => undefined),
+		);
+		this.#timer = setInterval(() => void this.retain().catch(() => undefined), RETENTION_PERIOD_MS);
+		this.#timer.unref();
+		this.wake();
+	}
+
+	/** Something may be new: records, bindings, projections. */
+	wake(): void {
+		this.#dirty = true;
+		if (this.#running !== undefined || this.#closed) return;
+		this.#running = this.run().finally(() => {
+			this.#running = undefined;
+			this.notify();
+			if (this.#dirty) this.wake();
+		});
+	}
+
+	private notify(): void {
+		for (const resolve of this.#waiters.splice(0)) resolve();
+	}
+
+	/** Resolves after the next change of any position, or of the set of jobs. */
+	private changed(): Promise<void> {
+		return new Promise((resolve) => this.#waiters.push(resolve));
+	}
+
+	private async run(): Promise<void> {
+		while (this.#dirty && !this.#closed) {
+			this.#dirty = false;
+			// One batch each in turn, so that a flooded partition holds up no other.
+			for (const job of this.jobs()) {
+				if (this.#closed) return;
+				try {
+					if (await this.step(job)) this.#dirty = true;
+					this.notify();
+				} catch (error) {
+					this.counts.failures += 1;
+					this.counts.lastFailure = error instanceof Error ? error.message : String(error);
+					// The position did not move, so the same batch comes again.
+					job.next = undefined;
+					if (!this.#closed) {
+						clearTimeout(this.#retry);
+						this.#retry = setTimeout(() => this.wake(), RETRY_MS);
+						this.#retry.unref();
+					}
+				}
+			}
+		}
+	}
+
+	private jobs(): Job[] {
+		const live = new Set<string>();
+		for (const binding of this.catalog.bindings) {
+			const { stream, topic } = binding.source;
+			const partitions = this.log.partitionCount(stream, topic) ?? 0;
+			for (let partitionId = 0; partitionId < partitions; partitionId++) {
+				const key = JSON.stringify([stream, topic, binding.index, partitionId]);
+				live.add(key);
+				const job = this.#jobs.get(key);
+				if (job === undefined)
+					this.#jobs.set(key, { binding, partitionId, next: undefined, topicCreatedAt: 0n });
+				else job.binding = binding;
+			}
+		}
+		for (const key of this.#jobs.keys()) if (!live.has(key)) this.#jobs.delete(key);
+		return [...this.#jobs.values()];
+	}
+
+	/** Projects one batch; false when there is nothing to do. */
+	private async step(job: Job): Promise<boolean> {
+		const { binding, partitionId } = job;
+		const { stream, topic } = binding.source;
+		const createdAt = this.log.topicCreatedAtMicros(stream, topic);
+		if (createdAt === undefined) return false;
+		// Held, not skipped: the records wait for their projection.
+		if (binding.default_projection !== null && !this.catalog.projections.has(binding.default_projection))
+			return false;
+		const index = await this.indexes.ensure(binding.index);
+		const source = await this.progress.sourceId(this.database, binding.source);
+		if (job.next === undefined || job.topicCreatedAt !== createdAt)
+			await this.load(job, source, index.number, createdAt);
+		const start = this.log.start(stream, topic, partitionId);
+		if (job.next! < start) job.next = start;
+		const from = job.next!;
+		if (from >= this.log.end(stream, topic, partitionId)) return false;
+		const records = await this.log.read(stream, topic, partitionId, from, BATCH_RECORDS);
+		if (records.length === 0) return false;
+
+		const batch: ExtractedRow[] = [];
+		for (const record of records) {
+			const row = this.#extractor.extract(binding, record);
+			if (typeof row === 'string') this.counts.skipped[row] += 1;
+			else batch.push(row);
+		}
+		await fitColumns(this.indexes, index, batch);
+		const last = records[records.length - 1]!.offset;
+		const change: Change = {
+			index: binding.index,
+			partitionId,
+			fromOffset: records[0]!.offset,
+			toOffset: last,
+			rows: batch.length,
+			sourceStream: stream,
+		};
+		await this.database.transaction(async (db) => {
+			await appendRows(db, index, source, partitionId, batch);
+			await writePosition(db, source, partitionId, index.number, {
+				next: last + 1n,
+				topicCreatedAt: createdAt,
+			});
+			await retainRows(db, this.log, binding, index, source, BigInt(Date.now()) * 1000n);
+			if (binding.notify) await oweChange(db, change);
+		});
+		index.nextSequence += BigInt(batch.length);
+		job.next = last + 1n;
+		this.counts.records += records.length;
+		this.counts.rows += batch.length;
+		if (binding.notify) {
+			await this.feed.publish(change);
+			await this.database.transaction((db) =>
+				db.run('DELETE FROM plane_outbox WHERE index_name = $1 AND partition_id = $2 AND to_offset = $3', [
+					change.index,
+					partitionId,
+					last,
+				]),
+			);
+		}
+		return true;
+	}
+
+	private async load(job: Job, source: number, indexNumber: number, createdAt: bigint): Promise<void> {
+		const position = await this.database.read((db) => readPosition(db, source, job.partitionId, indexNumber));
+		// Another creation time is another topic of the same name: its offsets begin anew.
+		const same = position !== undefined && position.topicCreatedAt === createdAt;
+		if (position !== undefined && !same) await this.sourceDeleted(job.binding.source);
+		job.next = same ? position.next : 0n;
+		job.topicCreatedAt = createdAt;
+	}
+
+	private async sourceDeleted(source: Source): Promise<void> {
+		const id = this.progress.knownSourceId(source);
+		if (id === undefined) return;
+		const bindings = this.catalog.bindings.filter((b) => sameSource(b.source, source));
+		await this.database.transaction(async (db) => {
+			for (const binding of bindings) {
+				const index = this.indexes.get(binding.index);
+				if (index === undefined) continue;
+				await dropSourceRows(db, binding, index, id);
+				await db.run('DELETE FROM plane_progress WHERE source = $1 AND index_number = $2', [
+					id,
+					index.number,
+				]);
+			}
+		});
+	}
+
+	private async retain(): Promise<void> {
+		for (const binding of this.catalog.bindings) {
+			const kind = binding.retention?.kind;
+			if (kind !== 'time_to_live' && kind !== 'mirror_log') continue;
+			const index = this.indexes.get(binding.index);
+			const source = this.progress.knownSourceId(binding.source);
+			if (index === undefined || source === undefined || this.#closed) continue;
+			const now = BigInt(Date.now()) * 1000n;
+			await this.database.transaction((db) => retainRows(db, this.log, binding, index, source, now));
+		}
+	}
+
+	/** True once everything that the log holds now for these sources is projected; false at the time limit. */
+	async caughtUp(wanted: (binding: Binding) => boolean, untilMs: number): Promise<boolean> {
+		const heads = new Map<string, bigint>();
+		const key = (b: Binding, p: number) => JSON.stringify([b.source.stream, b.source.topic, b.index, p]);
+		for (const binding of this.catalog.bindings.filter(wanted)) {
+			const { stream, topic } = binding.source;
+			const partitions = this.log.partitionCount(stream, topic) ?? 0;
+			for (let p = 0; p < partitions; p++) heads.set(key(binding, p), this.log.end(stream, topic, p));
+		}
+		this.wake();
+		for (;;) {
+			const behind = [...heads].filter(([k, head]) => {
+				const job = this.#jobs.get(k);
+				return head > 0n && (job === undefined || job.next === undefined || job.next < head);
+			});
+			const waiting = behind.filter(([k]) => this.#jobs.has(k) || this.#running !== undefined);
+			if (waiting.length === 0) return behind.length === 0;
+			const left = untilMs - Date.now();
+			if (left <= 0) return false;
+			await Promise.race([
+				this.changed(),
+				new Promise((resolve) => setTimeout(resolve, Math.min(left, 50)).unref()),
+			]);
+		}
+	}
+
+	/** The partition of an index that lacks most: how far it is and how far the log is, as offsets. */
+	furthestBehind(index: string): { applied: bigint; required: bigint } {
+		let worst = { applied: 0n, required: 0n };
+		for (const job of this.#jobs.values()) {
+			if (job.binding.index !== index) continue;
+			const { stream, topic } = job.binding.source;
+			const next = job.next ?? 0n;
+			const end = this.log.end(stream, topic, job.partitionId);
+			if (end - next <= worst.required - worst.applied) continue;
+			worst = { applied: next > 0n ? next - 1n : 0n, required: end - 1n };
+		}
+		return worst;
+	}
+
+	/** Waits until nothing is left that can be projected now. */
+	async settle(): Promise<void> {
+		this.wake();
+		while (this.#running !== undefined) await this.#running;
+	}
+
+	async close(): Promise<void> {
+		this.#closed = true;
+		clearInterval(this.#timer);
+		clearTimeout(this.#retry);
+		while (this.#running !== undefined) await this.#running;
+		this.notify();
+	}
+}
