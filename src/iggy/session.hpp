@@ -15,19 +15,20 @@
 #include "machine/operation.hpp"
 #include "machine/random.hpp"
 
-// Keeps one connection to one server: dials, logs in, pings, notices silence, dials again, and carries requests to
-// their answers. It is handed bytes and time, and hands back frames to send, events and the next deadline.
+// Keeps one connection to one server: dials, logs in, pings, notices silence, dials again, and carries
+// requests to their answers. It is handed bytes and time, and hands back frames to send, events and the next
+// deadline.
 namespace tidemark::iggy {
 
 enum class SessionState : std::uint8_t {
-  idle,            // not asked to connect, or given up for a reason that dialling again cannot mend
+  idle,  // not asked to connect, or given up for a reason that dialling again cannot mend
   dialing,
   authenticating,  // open: credentials asked for, or login under way
   ready,
-  waiting,         // for the next attempt, at `dial_at`
+  waiting,  // for the next attempt, at `dial_at`
   paused,
-  needs_auth,      // only reconnect() goes on
-  closed,          // for good
+  needs_auth,  // only reconnect() goes on
+  closed,      // for good
 };
 
 struct Cause {
@@ -70,7 +71,8 @@ struct SessionEvent {
   Cause cause;
   Ticket ticket = 0;
   std::uint32_t tag = 0;
-  // `reply.payload` points into the frame that was handed to receive(): take the events before that frame goes.
+  // `reply.payload` points into the frame that was handed to receive(): take the events before that frame
+  // goes.
   Reply reply;
 };
 
@@ -126,8 +128,9 @@ class Session {
   void close(Now now);
   void expire(Now now);
 
-  // Exactly one reply event follows, unless cancel() comes first. A request that cannot be sent yet waits for a ready
-  // connection until its deadline; closed, needs_auth and a session that gave up answer not_sent at once.
+  // Exactly one reply event follows, unless cancel() comes first. A request that cannot be sent yet waits for
+  // a ready connection until its deadline; closed, needs_auth and a session that gave up answer not_sent at
+  // once.
   Ticket submit(Request&& request, Now now);
   // No reply event follows. False when the ticket is not known (any more).
   bool cancel(Ticket ticket);
@@ -146,62 +149,76 @@ class Session {
  private:
   enum class Phase : std::uint8_t { queued, in_flight, pausing };
 
+  enum class Redial : std::uint8_t {
+    at_once,  // somebody asked for it
+    local,    // at once after a connection that had served, else like remote
+    remote,   // a growing, jittered wait
+  };
+
   struct Pending {
     Ticket ticket = 0;
     std::uint32_t command = 0;
     std::uint32_t tag = 0;
     Repeat repeat = Repeat::freely;
     Phase phase = Phase::queued;
-    bool ever_sent = false;
-    bool numbered = false;              // the frame is complete: what goes out again must be identical
-    bool reauthenticated = false;       // refused with 40 once already
+    bool maybe_applied = false;    // sent, and nothing has said since that it had no effect
+    bool numbered = false;         // the frame is complete: what goes out again must be identical
+    bool reauthenticated = false;  // refused for want of a login once already
     std::uint64_t number = 0;
     std::uint64_t deadline = 0;
     std::uint64_t again_at = 0;         // phase pausing
     std::uint64_t transient_since = 0;  // 0: no transient answer so far
     std::uint64_t transient_pause = 0;
-    bytes::Buffer frame;                // header and body
+    bytes::Buffer frame;  // header and body
   };
 
   bool live() const { return state_ == SessionState::authenticating || state_ == SessionState::ready; }
   bool has_socket() const { return live() || state_ == SessionState::dialing; }
   bool is_current(std::uint32_t generation) const { return has_socket() && generation == generation_; }
 
+  // connection life: session.cpp
   void observe(Now now);
-  void enter(SessionState state, Cause cause = {});
-  void dial(Now now, Cause cause = {});
-  void drop_socket();
-  // Ends the connection. `tell_driver`: the driver's socket is still open.
-  void disconnect(Cause cause, bool is_local, bool tell_driver, Now now);
-  void schedule(Cause cause, bool at_once, Now now);
-  void give_up(Cause cause, SessionState state);
-  void fail_unfit_for_retry();
+  void on_wake(Now now);
+  void tick(Now now);
+  void enter(SessionState state, const Cause& cause = {});
+  void dial(Now now, const Cause& cause = {});
+  void disconnect(const Cause& cause, Redial redial, bool tell_driver, Now now);
+  void give_up(const Cause& cause, SessionState state);
+  void reset_connection();
+  void prove(Now now);
   std::uint64_t redial_wait();
+  std::uint64_t watchdog_at() const;
+  SessionEvent& emit(SessionEvent::Type type);
 
-  void send_login(Now now);
+  // login: session_login.cpp
+  void send_login();
   void on_login_reply(const ReplyHeader& header, std::span<const std::uint8_t> body, Now now);
   void on_login_code(std::uint32_t code, Now now);
   void on_eviction(const EvictionHeader& header, Now now);
-  bool negotiate(const EvictionHeader& header, Now now);
+  bool negotiate(std::uint32_t lowest, std::uint32_t highest);
+  void wipe_secrets();
+
+  // requests: session_requests.cpp
   void on_reply(const ReplyHeader& header, std::span<const std::uint8_t> body, Now now);
   void on_refusal(std::size_t index, std::uint32_t code, Now now);
   void pause_for_transient(std::size_t index, std::uint32_t code, Now now);
-  void prove(Now now);
-
   bool may_send(const Pending& pending) const;
   void complete_frame(Pending& pending);
+  void queue_again(Pending& pending);
   void finish(std::size_t index, const Reply& reply);
-  void wipe_secrets();
+  void give_back_in_flight();
+  void expire_requests(Now now);
+  std::uint64_t jitter(std::uint64_t longest) { return longest / 2 + random_.below(longest / 2 + 1); }
 
   SessionOptions options_;
   Random random_;
   SessionState state_ = SessionState::idle;
-  bool wanted_ = false;  // connect() was called, and nothing has ended that
+  bool gave_up_ = false;
   std::vector<std::string> pauses_;
   std::uint32_t generation_ = 0;
-  std::uint32_t attempts_ = 0;
+  std::uint32_t attempts_ = 0;  // connections lost or refused in a row
+  std::uint32_t waits_ = 0;     // waits in a row, for their growth
   bool fired_by_call_ = false;
-  Cause last_cause_;
 
   Dialect dialect_ = Dialect::s11;
   Dialect preferred_ = Dialect::s11;  // what the server took last time

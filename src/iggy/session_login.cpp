@@ -1,0 +1,200 @@
+#include <algorithm>
+
+#include "iggy/checksum.hpp"
+#include "iggy/operation.hpp"
+#include "iggy/primitives.hpp"
+#include "iggy/reply.hpp"
+#include "iggy/result_code.hpp"
+#include "iggy/session.hpp"
+
+namespace tidemark::iggy {
+
+namespace {
+
+// Volatile, or the compiler drops a store to memory that is about to be freed.
+void wipe(bytes::Buffer& secret) {
+  volatile std::uint8_t* at = secret.data();
+  for (std::size_t index = 0; index < secret.size(); ++index) at[index] = 0;
+  secret.clear();
+}
+
+Cause protocol_error(Rule rule) {
+  Cause cause;
+  cause.kind = Cause::Kind::protocol;
+  cause.error.rule = rule;
+  return cause;
+}
+
+std::uint32_t bit(Dialect dialect) { return is_v12(dialect) ? 2 : 1; }
+
+bool is_short(std::string_view text) { return text.size() >= 1 && text.size() <= 255; }
+
+}  // namespace
+
+void Session::wipe_secrets() {
+  wipe(secret_);
+  wipe(login_);
+}
+
+void Session::credentials(std::uint32_t generation, Credentials credentials, Now now) {
+  observe(now);
+  if (!is_current(generation) || state_ != SessionState::authenticating || !secret_.empty()) return;
+  const auto& [token, username, password] = credentials;
+  if (token.empty() ? !is_short(username) || password.size() > 255 : !is_short(token)) {
+    Cause cause;
+    cause.kind = Cause::Kind::credentials;
+    cause.retryable = false;
+    cause.error.rule = Rule::argument;
+    cause.error.set_path(token.empty() ? "username" : "token");
+    return give_up(cause, SessionState::needs_auth);
+  }
+  secret_is_token_ = !token.empty();
+  secret_.reserve(2 + token.size() + username.size() +
+                  password.size());  // no copy may stay behind in a grown buffer
+  bytes::Writer out(secret_);
+  const auto put = [&](std::string_view text) {
+    out.u8(static_cast<std::uint8_t>(text.size()));
+    out.text(text);
+  };
+  if (secret_is_token_) {
+    put(token);
+  } else {
+    put(username);
+    put(password);
+  }
+  phase_deadline_ = 0;
+  heard_at_ = now.mono_micros;
+  send_login();
+}
+
+void Session::credentials_failed(std::uint32_t generation, Now now) {
+  observe(now);
+  if (!is_current(generation) || state_ != SessionState::authenticating || !secret_.empty()) return;
+  Cause cause;
+  cause.kind = Cause::Kind::credentials;
+  disconnect(cause, Redial::remote, true, now);
+}
+
+void Session::send_login() {
+  tried_dialects_ |= bit(dialect_);
+  wipe(login_);
+  login_.reserve(kHeaderSize + 4 + 1 + options_.sdk_name.size() + 1 + options_.sdk_version.size() + 32 +
+                 secret_.size() + 4);
+  bytes::Writer out(login_);
+  out.zeros(kHeaderSize);
+  out.u32(version_of(dialect_));
+  write_name(options_.sdk_name, out);
+  write_name(options_.sdk_version, out);
+  if (is_v12(dialect_))
+    for (int word = 0; word < 4; ++word) out.u64(random_.next());  // bind secret of this session
+  out.bytes(secret_);
+  out.u32(0);  // no context
+
+  RequestHeader header;
+  header.client = client_;
+  header.operation = kRegister;
+  header.request_checksum = is_v12(dialect_) ? random_.nonzero_u128()
+                                             : tape::U128{xxh3_64(std::span(login_).subspan(kHeaderSize)), 0};
+  write_request_header(header, login_);
+  login_queued_ = login_sent_ = true;
+  login_again_at_ = login_transient_since_ = 0;
+}
+
+void Session::on_login_reply(const ReplyHeader& header, std::span<const std::uint8_t> body, Now now) {
+  if (!login_sent_ || header.request != 0 || header.operation != kRegister)
+    return disconnect(protocol_error(Rule::unexpected_reply), Redial::remote, true, now);
+  const auto answer = read_answer(header, body);
+  if (answer.error) return disconnect(protocol_error(answer.error.rule), Redial::remote, true, now);
+  if (!answer.ok) return on_login_code(answer.code, now);
+
+  bytes::Reader reader(answer.payload);
+  user_id_ = reader.u32();
+  session_ = reader.u64();
+  reader.skip(4);  // the server's protocol version: the dialect is already settled
+  read_name(reader);
+  reader.expect_end();
+  if (!reader.ok() || session_ == 0) {
+    auto cause = protocol_error(reader.ok() ? Rule::integer_range : reader.error().rule);
+    cause.error.position = reader.error().position;
+    return disconnect(cause, Redial::remote, true, now);
+  }
+  wipe_secrets();
+  login_queued_ = login_sent_ = false;
+  preferred_ = dialect_;
+  fired_by_call_ = false;
+  ready_at_ = now.mono_micros;
+  ping_at_ = now.mono_micros + defaults::kPingInterval;
+  enter(SessionState::ready);
+}
+
+void Session::on_login_code(std::uint32_t code, Now now) {
+  if (code == 57 || code == 58) {
+    if (login_transient_since_ == 0) {
+      login_transient_since_ = now.mono_micros;
+      login_pause_ = defaults::kTransientFirst;
+    }
+    if (now.mono_micros - login_transient_since_ < defaults::kTransientBudget) {
+      login_again_at_ = now.mono_micros + jitter(login_pause_);
+      login_pause_ = std::min(login_pause_ * 2, defaults::kTransientLongest);
+      return;
+    }
+  }
+  Cause cause;
+  cause.kind = Cause::Kind::refused;
+  cause.code = code;
+  if (code_info(code).action != CodeAction::ask_credentials)
+    return disconnect(cause, Redial::remote, true, now);
+  cause.retryable = false;
+  give_up(cause, SessionState::needs_auth);
+}
+
+void Session::on_eviction(const EvictionHeader& header, Now now) {
+  const bool logging_in = state_ == SessionState::authenticating;
+  Cause cause;
+  cause.kind = Cause::Kind::eviction;
+  cause.code = header.reason;
+  if (header.reason == 0) {
+    cause.kind = Cause::Kind::protocol;
+    cause.error.rule = Rule::unknown_variant;
+    cause.error.position = 255;
+  }
+  auto action = eviction_info(header.reason).action;
+  if (action == EvictionAction::other_version) {
+    const auto lowest = header.server_version_min;
+    const auto highest = header.server_version;
+    if (lowest < 1 || lowest > highest) {
+      cause.kind = Cause::Kind::protocol;
+      cause.error.rule = Rule::eviction_window;
+      cause.error.position = 144;
+    } else {
+      cause.version_min = lowest;
+      cause.version_max = highest;
+      if (logging_in && negotiate(lowest, highest)) return;
+    }
+    action = logging_in ? EvictionAction::stop : EvictionAction::log_in;
+  }
+  cause.retryable = action == EvictionAction::log_in || action == EvictionAction::new_client;
+  switch (action) {
+    case EvictionAction::ask_credentials: return give_up(cause, SessionState::needs_auth);
+    case EvictionAction::stop:
+    case EvictionAction::other_version: return give_up(cause, SessionState::idle);
+    case EvictionAction::log_in:
+    case EvictionAction::new_client: return disconnect(cause, Redial::local, true, now);
+  }
+}
+
+// The connection stays usable after a refused version: the next one is tried on it, with the same
+// credentials.
+bool Session::negotiate(std::uint32_t lowest, std::uint32_t highest) {
+  if (secret_.empty()) return false;
+  for (const auto dialect : options_.dialects) {
+    const auto version = version_of(dialect);
+    if ((tried_dialects_ & bit(dialect)) != 0 || version < lowest || version > highest) continue;
+    dialect_ = dialect;
+    send_login();
+    return true;
+  }
+  return false;
+}
+
+}  // namespace tidemark::iggy

@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <utility>
+
+#include "iggy/checksum.hpp"
+#include "iggy/operation.hpp"
+#include "iggy/reply.hpp"
+#include "iggy/result_code.hpp"
+#include "iggy/session.hpp"
+
+namespace tidemark::iggy {
+
+namespace {
+
+Reply outcome(Outcome outcome, std::uint32_t code = 0) {
+  Reply reply;
+  reply.outcome = outcome;
+  reply.code = code;
+  return reply;
+}
+
+Reply malformed(Error error) {
+  Reply reply;
+  reply.outcome = Outcome::malformed;
+  reply.error = error;
+  return reply;
+}
+
+}  // namespace
+
+Ticket Session::submit(Request&& request, Now now) {
+  observe(now);
+  Pending pending;
+  pending.ticket = next_ticket_;
+  next_ticket_ = next_ticket_ == UINT32_MAX ? 1 : next_ticket_ + 1;
+  pending.command = request.command;
+  pending.tag = request.tag;
+  pending.repeat = request.repeat;
+  pending.deadline = now.mono_micros + std::min(request.timeout_micros, UINT64_MAX / 4);
+  pending.frame = std::move(request.body);
+  pending.frame.insert(pending.frame.begin(), kHeaderSize, 0);
+  const auto ticket = pending.ticket;
+  const bool too_large = pending.frame.size() > defaults::kMaxFrame;
+  const bool reserved = operation_of(pending.command) == kRegister || pending.command == 0;
+  pending_.push_back(std::move(pending));
+  if (gave_up_ || too_large || reserved) {
+    auto reply = outcome(Outcome::not_sent);
+    if (too_large) reply.error.rule = Rule::frame_too_large;
+    if (reserved) reply.error.rule = Rule::argument;
+    finish(pending_.size() - 1, reply);
+  }
+  return ticket;
+}
+
+bool Session::cancel(Ticket ticket) {
+  for (std::size_t index = 0; index < pending_.size(); ++index) {
+    if (pending_[index].ticket != ticket) continue;
+    pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
+    return true;
+  }
+  return false;
+}
+
+std::optional<Outgoing> Session::poll_transmit(Now now) {
+  if (state_ == SessionState::authenticating && login_queued_) {
+    login_queued_ = false;
+    heard_at_ = now.mono_micros;  // silence counts from here
+    return Outgoing{generation_, login_};
+  }
+  if (state_ != SessionState::ready) return std::nullopt;
+  if (ping_queued_) {
+    ping_queued_ = false;
+    ping_number_ = next_number_++;
+    ping_.assign(kHeaderSize, 0);
+    RequestHeader header;
+    header.client = client_;
+    header.request = ping_number_;
+    header.operation = kNonReplicated;
+    header.session = session_;
+    header.command_code = code::kPing;
+    write_request_header(header, ping_);
+    return Outgoing{generation_, ping_};
+  }
+  std::size_t in_flight = 0;
+  for (const auto& pending : pending_) in_flight += pending.phase == Phase::in_flight ? 1 : 0;
+  if (in_flight >= defaults::kMaxInFlight) return std::nullopt;
+  for (std::size_t index = 0; index < pending_.size(); ++index) {
+    auto& pending = pending_[index];
+    if (pending.phase != Phase::queued || !may_send(pending)) continue;
+    if (pending.numbered && is_partition_write(operation_of(pending.command)) &&
+        pending.number < newest_partition_answer_) {
+      // A server that remembers only the newest number of a session would take the old one for a repeat.
+      if (pending.maybe_applied) {
+        finish(index--, outcome(Outcome::unknown, 57));
+        continue;
+      }
+      pending.numbered = false;
+    }
+    if (!pending.numbered) complete_frame(pending);
+    pending.phase = Phase::in_flight;
+    pending.maybe_applied = true;
+    return Outgoing{generation_, pending.frame};
+  }
+  return std::nullopt;
+}
+
+// One metadata write at a time is unresolved: a number that a later one has passed is gone for good.
+bool Session::may_send(const Pending& pending) const {
+  if (pending.numbered || !is_metadata_write(operation_of(pending.command))) return true;
+  return std::none_of(pending_.begin(), pending_.end(), [](const Pending& other) {
+    return other.numbered && is_metadata_write(operation_of(other.command));
+  });
+}
+
+void Session::complete_frame(Pending& pending) {
+  RequestHeader header;
+  header.client = client_;
+  header.session = session_;
+  header.request = pending.number = next_number_++;
+  header.operation = operation_of(pending.command);
+  if (header.operation == kNonReplicated) header.command_code = pending.command;
+  if (is_metadata_write(header.operation) || header.operation == kLogoutOperation) {
+    header.request_checksum = is_v12(dialect_)
+                                  ? random_.nonzero_u128()
+                                  : tape::U128{xxh3_64(std::span(pending.frame).subspan(kHeaderSize)), 0};
+  }
+  write_request_header(header, pending.frame);
+  pending.numbered = true;
+}
+
+void Session::on_reply(const ReplyHeader& header, std::span<const std::uint8_t> body, Now now) {
+  // Only an answer to something sent since the doubt began ends it: older ones may have waited in a buffer.
+  if (ping_number_ != 0 && header.request >= ping_number_) probe_deadline_ = 0;
+  if (ping_number_ != 0 && header.request == ping_number_) {
+    ping_number_ = 0;
+    return;
+  }
+  const auto found = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& pending) {
+    return pending.phase == Phase::in_flight && pending.number == header.request;
+  });
+  if (found == pending_.end()) {
+    if (header.request < next_number_) return;  // timed out or cancelled meanwhile
+    Cause cause;
+    cause.kind = Cause::Kind::protocol;
+    cause.error.rule = Rule::unexpected_reply;
+    cause.error.position = 200;
+    return disconnect(cause, Redial::local, true, now);
+  }
+  const auto index = static_cast<std::size_t>(found - pending_.begin());
+  const auto sent = operation_of(found->command);
+  if (is_partition_write(sent)) newest_partition_answer_ = std::max(newest_partition_answer_, header.request);
+  if (!answers(header.operation, sent)) {
+    Error error;
+    error.rule = Rule::unexpected_reply;
+    error.position = 208;
+    return finish(index, malformed(error));
+  }
+  const auto answer = read_answer(header, body);
+  if (answer.error) return finish(index, malformed(answer.error));
+  if (!answer.ok) return on_refusal(index, answer.code, now);
+  auto reply = outcome(Outcome::ok);
+  reply.payload = answer.payload;
+  finish(index, reply);
+}
+
+void Session::on_refusal(std::size_t index, std::uint32_t code, Now now) {
+  auto& pending = pending_[index];
+  switch (code) {
+    case 57:
+    case 58:
+    case 90: return pause_for_transient(index, code, now);
+    case 59: return finish(index, outcome(Outcome::unknown, code));
+    case 40: {
+      // Refused before it was executed, for want of a session: a new login, and the request once more.
+      if (pending.reauthenticated) break;
+      pending.reauthenticated = true;
+      pending.maybe_applied = false;
+      Cause cause;
+      cause.kind = Cause::Kind::refused;
+      cause.code = code;
+      return disconnect(cause, Redial::local, true, now);
+    }
+    default: break;
+  }
+  finish(index, outcome(Outcome::refused, code));
+}
+
+void Session::pause_for_transient(std::size_t index, std::uint32_t code, Now now) {
+  auto& pending = pending_[index];
+  if (pending.transient_since == 0) {
+    pending.transient_since = now.mono_micros;
+    pending.transient_pause = defaults::kTransientFirst;
+  }
+  if (code != 57) pending.maybe_applied = false;
+  pending.again_at = now.mono_micros + jitter(pending.transient_pause);
+  pending.transient_pause = std::min(pending.transient_pause * 2, defaults::kTransientLongest);
+  pending.phase = Phase::pausing;
+  if (pending.again_at < std::min(pending.deadline, pending.transient_since + defaults::kTransientBudget))
+    return;
+  finish(index, outcome(pending.maybe_applied ? Outcome::unknown : Outcome::refused, code));
+}
+
+void Session::queue_again(Pending& pending) {
+  pending.phase = Phase::queued;
+  pending.numbered = false;
+  pending.number = 0;
+  pending.transient_since = 0;
+}
+
+// After the loss of a connection: what may be repeated waits for the next one, the rest is told so.
+void Session::give_back_in_flight() {
+  for (std::size_t index = 0; index < pending_.size(); ++index) {
+    auto& pending = pending_[index];
+    if (!pending.numbered) continue;
+    if (pending.repeat == Repeat::freely || !pending.maybe_applied) {
+      queue_again(pending);
+    } else {
+      finish(index--, outcome(Outcome::unknown));
+    }
+  }
+}
+
+void Session::expire_requests(Now now) {
+  for (std::size_t index = 0; index < pending_.size(); ++index) {
+    auto& pending = pending_[index];
+    if (now.mono_micros >= pending.deadline) {
+      auto reply = outcome(pending.maybe_applied ? Outcome::unknown : Outcome::not_sent);
+      reply.timed_out = true;
+      finish(index--, reply);
+    } else if (pending.phase == Phase::pausing && now.mono_micros >= pending.again_at) {
+      pending.phase = Phase::queued;
+    }
+  }
+}
+
+void Session::finish(std::size_t index, const Reply& reply) {
+  auto& event = emit(SessionEvent::Type::reply);
+  event.ticket = pending_[index].ticket;
+  event.tag = pending_[index].tag;
+  event.reply = reply;
+  pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+}  // namespace tidemark::iggy
