@@ -29,8 +29,8 @@ try {
 		ws: '127.0.0.1:0',
 		tcp: '127.0.0.1:0',
 		http: `127.0.0.1:${values.port}`,
-		data,
-		static: join(root, 'web-demo/dist'),
+		dataDir: data,
+		staticDir: join(root, 'web-demo/dist'),
 		readyAfterMs: 500,
 	});
 	if (values.once) {

@@ -41,7 +41,7 @@ function pollBody(stream, topic, partition, offset, count) {
 		0,
 	]);
 	const view = new DataView(body.buffer);
-	view.setUint32(body.length - 17, partition, true);
+	view.setUint32(body.length - 18, partition, true);
 	view.setBigUint64(body.length - 13, offset, true);
 	view.setUint32(body.length - 5, count, true);
 	return body;

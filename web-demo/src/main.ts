@@ -132,7 +132,7 @@ async function start(): Promise<void> {
 	);
 	drawChart(element<SVGElement>('chart'), element('chart-caption'), []);
 	showConnection('connecting', '');
-	const { ws } = (await (await fetch('/addresses')).json()) as { ws: string };
+	const { ws } = (await (await fetch('/tidemark-dev.json')).json()) as { ws: string };
 	const model = await Model.open(ws);
 
 	const connection = model.laser.connection;
