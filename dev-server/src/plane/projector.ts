@@ -239,8 +239,12 @@ export class Projector {
 		}
 	}
 
-	/** True once everything that the log holds now for these sources is projected; false at the time limit. */
-	async caughtUp(wanted: (binding: Binding) => boolean, untilMs: number): Promise<boolean> {
+	/** True once everything that the log holds now for these sources is projected; false at the time limit or a stop. */
+	async caughtUp(
+		wanted: (binding: Binding) => boolean,
+		untilMs: number,
+		stopped: () => boolean,
+	): Promise<boolean> {
 		const heads = new Map<string, bigint>();
 		const key = (b: Binding, p: number) => JSON.stringify([b.source.stream, b.source.topic, b.index, p]);
 		for (const binding of this.catalog.bindings.filter(wanted)) {
@@ -257,7 +261,7 @@ export class Projector {
 			const waiting = behind.filter(([k]) => this.#jobs.has(k) || this.#running !== undefined);
 			if (waiting.length === 0) return behind.length === 0;
 			const left = untilMs - Date.now();
-			if (left <= 0) return false;
+			if (left <= 0 || stopped() || this.#closed) return false;
 			await Promise.race([
 				this.changed(),
 				new Promise((resolve) => setTimeout(resolve, Math.min(left, 50)).unref()),

@@ -1,5 +1,6 @@
 /** Runs queries on operational indexes: consistency, deadline, paging, status and cancel around one planned SQL query. */
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import type { Binding } from './control_model.js';
 import type { Database } from './database.js';
 import { type Execution, Executions, nowMicros } from './executions.js';
 import { type Backend, ENGINE, LIMITS } from './hello.js';
@@ -135,7 +136,7 @@ export class QueryEngine {
 		const index = this.indexes.get(name);
 		if (index === undefined) throw new QueryFailure({ IndexNotFound: name });
 		const deadlineMs = Number(query.deadline_micros / 1000n);
-		if (query.consistency === 'read_your_writes') await this.fresh(name, query, deadlineMs, late);
+		if (query.consistency === 'read_your_writes') await this.fresh(name, query, execution, late);
 
 		execution.status.state = 'running';
 		const snapshot = start ?? { snapshot: 2n ** 63n - 1n, skip: query.page.offset ?? 0n };
@@ -155,11 +156,13 @@ export class QueryEngine {
 	private async fresh(
 		name: string,
 		query: Query,
-		deadlineMs: number,
+		execution: Execution,
 		late: () => QueryFailure,
 	): Promise<void> {
-		const until = Math.min(deadlineMs, Date.now() + FRESHNESS_WAIT_MS);
-		if (await this.projector.caughtUp((binding) => binding.index === name, until)) return;
+		const until = Math.min(Number(query.deadline_micros / 1000n), Date.now() + FRESHNESS_WAIT_MS);
+		const ofIndex = (binding: Binding) => binding.index === name;
+		if (await this.projector.caughtUp(ofIndex, until, () => execution.cancelled)) return;
+		if (execution.cancelled) throw new QueryFailure({ Cancelled: { execution_id: execution.id } });
 		if (query.deadline_micros <= nowMicros()) throw late();
 		const { applied, required } = this.projector.furthestBehind(name);
 		throw new QueryFailure({ Stale: { what: name, applied, required } });
