@@ -41,7 +41,11 @@ class Inbox {
 	}
 }
 
-async function called(client: Pick<RawClient, 'send' | 'next'>, frame: Buffer, timeoutMs: number): Promise<Buffer> {
+async function called(
+	client: Pick<RawClient, 'send' | 'next'>,
+	frame: Buffer,
+	timeoutMs: number,
+): Promise<Buffer> {
 	client.send(frame);
 	const reply = await client.next(timeoutMs);
 	if (!reply) throw new Error('no reply');
