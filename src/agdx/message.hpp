@@ -11,7 +11,13 @@
 // Managed messages are tables. One engine reads CBOR into a tape (keys as on the wire), checks a tape against
 // the rules of the tables, and writes a tape as canonical CBOR. A message is described once, in the order of
 // its fields.
+namespace tidemark::cbor {
+class Writer;
+}
+
 namespace tidemark::agdx {
+
+struct Decoding;
 
 enum class Kind : std::uint8_t {
   boolean,
@@ -31,6 +37,7 @@ enum class Kind : std::uint8_t {
   message,  // a Message
   one_of,   // a Union
   any,      // JSON-like: whatever it is
+  custom,   // a Custom
 };
 
 enum class Presence : std::uint8_t {
@@ -50,6 +57,7 @@ enum class Limit : std::uint8_t {
   length,       // minimum <= bytes <= maximum
   label,        // as length, and no control characters
   ascii_label,  // as length, and no ASCII control characters
+  name,         // 1 to 255 bytes, no control characters, no white space around it
   items,        // minimum <= items of the array <= maximum
 };
 
@@ -67,7 +75,7 @@ struct Field {
   bool array = false;
   Limit limit = Limit::none;
   Rule rule = Rule::none;      // of the limit
-  const void* type = nullptr;  // Names, Message or Union, as `kind` says
+  const void* type = nullptr;  // Names, Message, Union or Custom, as `kind` says
   std::uint32_t minimum = 0;
   std::uint32_t maximum = 0;
   // Default: a number, a bool, or an index into the names. A text's is `fallback_text`, an array's is empty,
@@ -87,6 +95,8 @@ struct Message {
     refused,
     refused_outer,  // as refused; and with no known key at all it is something else (wrong_type)
   } unknown = Unknown::skipped;
+  // What an absent one reads as, where that is more than the defaults of its fields.
+  void (*fallback)(tape::Writer& out) = nullptr;
 };
 
 struct Variant {
@@ -105,6 +115,15 @@ struct Union {
   bool open = false;
   // As a Message's, after the variant's own.
   Check check = nullptr;
+};
+
+// A value that tables cannot describe.
+struct Custom {
+  void (*read)(Decoding& in, tape::Writer& out) = nullptr;
+  // Also for values that come from JavaScript and may be of any shape.
+  Error (*check)(tape::Value value) = nullptr;
+  // Of a value that `check` accepts.
+  void (*write)(tape::Value value, cbor::Writer& out) = nullptr;
 };
 
 // Appends one value to `out`. On an error `out` is what it was.
@@ -127,6 +146,7 @@ enum class Encode : std::uint8_t {
 
 inline const Names& names_of(const Field& field) { return *static_cast<const Names*>(field.type); }
 inline const Message& message_of(const Field& field) { return *static_cast<const Message*>(field.type); }
+inline const Custom& custom_of(const Field& field) { return *static_cast<const Custom*>(field.type); }
 inline const Union& union_of(const Field& field) { return *static_cast<const Union*>(field.type); }
 
 // Helpers for checks.

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "agdx/decoding.hpp"
 #include "agdx/message.hpp"
 #include "agdx/path.hpp"
 #include "cbor/reader.hpp"
@@ -62,6 +63,12 @@ class Decoder {
       case Kind::message: fields(message_of(field), {}); break;
       case Kind::one_of: one_of(union_of(field)); break;
       case Kind::any: any(); break;
+      case Kind::custom: {
+        Decoding inner{in_, path_};
+        custom_of(field).read(inner, tape_);
+        if (!error_) error_ = inner.error;
+        break;
+      }
     }
     keep_error();
   }
@@ -168,6 +175,7 @@ class Decoder {
       case Kind::text: tape_.text(field.fallback_text); break;
       case Kind::name: tape_.text(names_of(field).names[field.fallback]); break;
       case Kind::message: {
+        if (message_of(field).fallback != nullptr) return message_of(field).fallback(tape_);
         const auto mark = tape_.open(tape::Tag::map);
         std::uint32_t count = 0;
         for (const auto& inner : message_of(field).fields) count += absent(inner) ? 1 : 0;

@@ -88,6 +88,12 @@ class Encoder {
       case Kind::message: return fields(message_of(field), value, {});
       case Kind::one_of: return one_of(union_of(field), value);
       case Kind::any: return any(value, 0);
+      case Kind::custom: {
+        const auto refusal = custom_of(field).check(value);
+        if (!refusal) return custom_of(field).write(value, out_);
+        const Path::Step step(path_, refusal.field);
+        return fail(refusal.rule);
+      }
     }
   }
 
@@ -128,7 +134,12 @@ class Encoder {
       case Kind::boolean: return out_.boolean(field.fallback != 0);
       case Kind::text: return out_.text(field.fallback_text);
       case Kind::name: return out_.text(names_of(field).names[field.fallback]);
-      case Kind::message: return fields(message_of(field), {}, {});
+      case Kind::message: {
+        bytes::Buffer made;
+        tape::Writer tape(made);
+        if (message_of(field).fallback != nullptr) message_of(field).fallback(tape);
+        return fields(message_of(field), tape::Value{made}, {});
+      }
       default: return out_.u64(field.fallback);
     }
   }

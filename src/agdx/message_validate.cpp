@@ -1,6 +1,7 @@
 #include "agdx/message.hpp"
 #include "agdx/path.hpp"
 #include "agdx/text_rules.hpp"
+#include "agdx/text_rules.hpp"
 
 namespace tidemark::agdx {
 
@@ -50,6 +51,11 @@ class Validator {
   bool one(const Field& field, tape::Value value) {
     if (!within(field, value)) return fail(field.rule);
     if (field.kind == Kind::message) return fields(message_of(field), value);
+    if (field.kind == Kind::custom) {
+      const auto refusal = custom_of(field).check(value);
+      const Path::Step step(path_, refusal.field);
+      return !refusal || fail(refusal.rule);
+    }
     if (field.kind != Kind::one_of) return true;
     const auto& type = union_of(field);
     const bool by_kind = type.tagging == Union::Tagging::kind;
@@ -110,6 +116,7 @@ class Validator {
         return value.to_u64(whole) && whole >= field.minimum && whole <= field.maximum;
       }
       case Limit::length: return sized;
+      case Limit::name: return is_name(value.text());
       case Limit::label: return sized && !has_control(value.text());
       case Limit::ascii_label: return sized && !has_ascii_control(value.text());
     }
