@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "iggy/protocol_version.hpp"
+
 namespace tidemark::feed {
 
 // What a client has learned of the partitions of the topics it publishes to, and whose turn it is on each of
@@ -15,8 +17,13 @@ class Partitions {
  public:
   struct Topic {
     std::uint32_t count = 0;
-    std::uint32_t round_robin = 0;
+    // Per partition an offset that everything sent from now on lies at or above: where a read-back starts.
+    std::map<std::uint32_t, std::uint64_t> ends;
   };
+
+  // How the server speaks; set by the owner whenever a session comes up.
+  iggy::Dialect dialect = iggy::Dialect::s11;
+
   // Streams' and topics' names hold no NUL, so that the pair is one key.
   static std::string key(const std::string& stream, const std::string& topic) {
     return stream + std::string(1, '\0') + topic;
@@ -26,12 +33,11 @@ class Partitions {
     const auto found = topics_.find(topic_key);
     return found == topics_.end() ? nullptr : &found->second;
   }
-  Topic& learn(const std::string& topic_key, std::uint32_t count) {
-    auto& topic = topics_[topic_key];
-    topic.count = count;
-    return topic;
-  }
+  void learn(const std::string& topic_key, Topic topic) { topics_[topic_key] = std::move(topic); }
   void forget(const std::string& topic_key) { topics_.erase(topic_key); }
+
+  // Round robin goes on where it was when the topic is learned again.
+  std::uint32_t next_round(const std::string& topic_key) { return rounds_[topic_key]++; }
 
   // One unresolved send a partition, in the order of asking: true when it is the owner's turn.
   bool enter(const std::string& topic_key, std::uint32_t partition, const void* owner);
@@ -39,6 +45,7 @@ class Partitions {
 
  private:
   std::map<std::string, Topic> topics_;
+  std::map<std::string, std::uint32_t> rounds_;
   std::map<std::pair<std::string, std::uint32_t>, std::deque<const void*>> queues_;
 };
 

@@ -25,11 +25,11 @@ struct ReaderOptions {
   std::string topic;
   ReaderMode mode = ReaderMode::watch;
   Content content = Content::changes;
-  std::string index;                         // only changes of this index; empty for all
+  std::string index{};                       // only changes of this index; empty for all
   std::uint32_t batch = 1000;                // records a request
   std::uint32_t byte_cap = 8 * 1024 * 1024;  // of one batch, durable
   std::variant<Start, Positions> from = Start::beginning;
-  std::optional<SourceIdentity> identity;  // that the positions belong to
+  std::optional<SourceIdentity> identity{};  // that the positions belong to
   OnHistoryLost on_history_lost = OnHistoryLost::earliest;
 };
 
