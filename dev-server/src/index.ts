@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Plane, PlaneLog, PlaneOptions } from './contract.js';
+import type { Plane } from './contract.js';
 import { type Fault, FaultControl } from './faults/control.js';
 import { httpServer } from './http/server.js';
 import { Log } from './log/log.js';
@@ -58,8 +58,6 @@ export interface DevServer {
 	readonly wire: WireServer;
 	close(): Promise<void>;
 }
-
-type CreatePlane = (log: PlaneLog, options: PlaneOptions) => Promise<Plane>;
 
 /** Starts a server; it is ready for clients when this resolves. */
 export async function startServer(options: ServerOptions = {}): Promise<DevServer> {
@@ -134,15 +132,9 @@ export async function startServer(options: ServerOptions = {}): Promise<DevServe
 	};
 }
 
-async function openPlane(log: Log, options: ServerOptions): Promise<Plane | undefined> {
-	const module = './plane/index.js';
-	let createPlane: CreatePlane;
-	try {
-		({ createPlane } = (await import(module)) as { createPlane: CreatePlane });
-	} catch (error) {
-		if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-		return undefined;
-	}
+async function openPlane(log: Log, options: ServerOptions): Promise<Plane> {
+	// Loaded when wanted: the database is a large native library.
+	const { createPlane } = await import('./plane/index.js');
 	return createPlane(log, {
 		...(options.dataDir ? { dataDir: join(options.dataDir, 'plane') } : {}),
 		readyAfterMs: options.readyAfterMs ?? 0,

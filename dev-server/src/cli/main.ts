@@ -9,27 +9,30 @@ async function main(): Promise<void> {
 		process.stdout.write(HELP);
 		return;
 	}
-	const server = await startServer(parsed.options);
-	const { ws, tcp, http } = server.addresses;
-	if (parsed.json) process.stdout.write(`${JSON.stringify({ ws, tcp, http })}\n`);
-	else
-		for (const address of [ws, tcp && `tcp://${tcp}`, http])
-			if (address) console.log(`listening on ${address}`);
+	const starting = startServer(parsed.options);
+	// Before the address is printed: whoever reads it may send a signal at once.
 	let stopping = false;
 	const stop = (): void => {
 		// A second signal does not wait.
 		if (stopping) process.exit(1);
 		stopping = true;
-		server.close().then(
-			() => process.exit(0),
-			(error: unknown) => {
-				console.error(error);
-				process.exit(1);
-			},
-		);
+		starting
+			.then((server) => server.close())
+			.then(
+				() => process.exit(0),
+				(error: unknown) => {
+					console.error(error);
+					process.exit(1);
+				},
+			);
 	};
 	process.on('SIGINT', stop);
 	process.on('SIGTERM', stop);
+	const { ws, tcp, http } = (await starting).addresses;
+	if (parsed.json) process.stdout.write(`${JSON.stringify({ ws, tcp, http })}\n`);
+	else
+		for (const address of [ws, tcp && `tcp://${tcp}`, http])
+			if (address) console.log(`listening on ${address}`);
 }
 
 main().catch((error: unknown) => {

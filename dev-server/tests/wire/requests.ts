@@ -60,9 +60,9 @@ export function login(
 	});
 }
 
-export function tokenLogin(token: string): Buffer {
+export function tokenLogin(token: string, client = CLIENT): Buffer {
 	const body = Buffer.concat([u32(VERSION_0_11_0), name('test'), name('1'), name(token), u32(0)]);
-	return frame(1, 0, body, { request: 0n, session: 0n });
+	return frame(1, 0, body, { request: 0n, session: 0n, client });
 }
 
 export interface Message {
