@@ -36,7 +36,7 @@ export async function buildWasm(names = ['feed', 'full']) {
 			'-j',
 			String(cpus().length),
 			'--target',
-			...names.map((name) => `tidemark_${name}`),
+			...names.map((name) => `wasm_${name}`),
 		],
 		env,
 	);

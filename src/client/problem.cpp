@@ -18,7 +18,8 @@ std::string message_of(const Problem& problem) {
   if (problem.kind == "invalid" || problem.kind == "codec" || problem.kind == "protocol")
     return std::string(rule_name(problem.error.rule));
   if (problem.kind == "command")
-    return "the server refused: " + std::string(problem.code_name) + " (" + std::to_string(problem.code) + ")";
+    return "the server refused: " + std::string(problem.code_name) + " (" + std::to_string(problem.code) +
+           ")";
   if (problem.kind == "timeout") return "no answer in time";
   if (problem.kind == "transport") return "the connection was lost before an answer came";
   if (problem.kind == "cancelled") return "cancelled";

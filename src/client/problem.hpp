@@ -11,8 +11,8 @@
 
 namespace tidemark::client {
 
-// How an operation failed: the CoreError of js/core/contract.ts. `kind` and `code_name` are names that live for
-// ever; what is empty, zero or absent is left out on the tape.
+// How an operation failed: the CoreError of js/core/contract.ts. `kind` and `code_name` are names that live
+// for ever; what is empty, zero or absent is left out on the tape.
 struct Problem {
   std::string_view kind = "transport";
   std::string message;

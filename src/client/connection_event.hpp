@@ -1,0 +1,12 @@
+#pragma once
+
+#include "bytes/writer.hpp"
+#include "client/problem.hpp"
+#include "iggy/session.hpp"
+
+namespace tidemark::client {
+
+// A change of the session's state as the CoreEvent `connection`.
+bytes::Buffer connection_event(const iggy::SessionEvent& event);
+
+}  // namespace tidemark::client

@@ -1,0 +1,10 @@
+#include "core.hpp"
+
+namespace tidemark::wasm {
+
+const client::Surfaces& surfaces() {
+  static const client::Surfaces all{&iggy::all_commands()};
+  return all;
+}
+
+}  // namespace tidemark::wasm
