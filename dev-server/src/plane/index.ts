@@ -20,6 +20,7 @@ import {
 import { Feed } from './feed.js';
 import { announce, type Backend, Readiness, type Reason } from './hello.js';
 import { IndexStore } from './index_store.js';
+import { Outbox } from './outbox.js';
 import { Outcomes, requestDigest } from './outcomes.js';
 import { Progress } from './progress.js';
 import { Projector, type ProjectorCounts } from './projector.js';
@@ -94,7 +95,7 @@ async function openParts(log: PlaneLog, database: Database, options: PlaneOption
 	const progress = await Progress.open(database);
 	const feed = new Feed(log, options.feedPartitions, options.streamTenancy);
 	await feed.open();
-	const projector = new Projector(log, database, catalog, indexes, progress, feed);
+	const projector = new Projector(log, database, catalog, indexes, progress, new Outbox(database, feed));
 	await projector.start();
 	return {
 		database,

@@ -28,7 +28,7 @@ export class Progress {
 				 topic_created_at UBIGINT, next UBIGINT, PRIMARY KEY (source, partition_id, index_number))`,
 			);
 			await db.run(
-				`CREATE TABLE IF NOT EXISTS plane_outbox (index_name VARCHAR, partition_id UINTEGER, from_offset UBIGINT,
+				`CREATE TABLE IF NOT EXISTS plane_outbox (id BIGINT, index_name VARCHAR, partition_id UINTEGER, from_offset UBIGINT,
 				 to_offset UBIGINT, row_count UINTEGER, stream VARCHAR)`,
 			);
 			for (const [id, stream, topic] of await rows(db, 'SELECT id, stream, topic FROM plane_source')) {
@@ -88,8 +88,15 @@ export async function writePosition(
 	]);
 }
 
-export async function oweChange(db: DuckDBConnection, change: Change): Promise<void> {
-	await db.run('INSERT INTO plane_outbox VALUES ($1, $2, $3, $4, $5, $6)', [
+/** A change that its batch's transaction has promised to the feed. Ids grow in the order of the commits. */
+export interface OwedChange {
+	id: bigint;
+	change: Change;
+}
+
+export async function oweChange(db: DuckDBConnection, { id, change }: OwedChange): Promise<void> {
+	await db.run('INSERT INTO plane_outbox VALUES ($1, $2, $3, $4, $5, $6, $7)', [
+		id,
 		change.index,
 		change.partitionId,
 		change.fromOffset,
@@ -99,17 +106,25 @@ export async function oweChange(db: DuckDBConnection, change: Change): Promise<v
 	]);
 }
 
-export async function owedChanges(db: DuckDBConnection): Promise<Change[]> {
+/** Forgets changes up to an id: they are in the feed. */
+export async function settleOwed(db: DuckDBConnection, upTo: bigint): Promise<void> {
+	await db.run('DELETE FROM plane_outbox WHERE id <= $1', [upTo]);
+}
+
+export async function owedChanges(db: DuckDBConnection): Promise<OwedChange[]> {
 	const owed = await rows(
 		db,
-		'SELECT index_name, partition_id, from_offset, to_offset, row_count, stream FROM plane_outbox ORDER BY rowid',
+		'SELECT id, index_name, partition_id, from_offset, to_offset, row_count, stream FROM plane_outbox ORDER BY id',
 	);
-	return owed.map(([index, partition, from, to, count, stream]) => ({
-		index: index as string,
-		partitionId: partition as number,
-		fromOffset: from as bigint,
-		toOffset: to as bigint,
-		rows: count as number,
-		sourceStream: stream as string,
+	return owed.map(([id, index, partition, from, to, count, stream]) => ({
+		id: id as bigint,
+		change: {
+			index: index as string,
+			partitionId: partition as number,
+			fromOffset: from as bigint,
+			toOffset: to as bigint,
+			rows: count as number,
+			sourceStream: stream as string,
+		},
 	}));
 }

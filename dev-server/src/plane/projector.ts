@@ -8,9 +8,10 @@ import { sameSource } from './catalog.js';
 import type { Binding, Source } from './control_model.js';
 import type { Database } from './database.js';
 import { type ExtractedRow, Extractor, type Skip } from './extraction.js';
-import type { Change, Feed } from './feed.js';
+import type { Change } from './feed.js';
 import type { IndexStore } from './index_store.js';
-import { oweChange, owedChanges, type Progress, readPosition, writePosition } from './progress.js';
+import type { Outbox } from './outbox.js';
+import { type Progress, readPosition, writePosition } from './progress.js';
 import { dropSourceRows, retainRows } from './row_retention.js';
 import { appendRows, fitColumns } from './row_writer.js';
 
@@ -57,15 +58,13 @@ export class Projector {
 		private readonly catalog: Catalog,
 		private readonly indexes: IndexStore,
 		private readonly progress: Progress,
-		private readonly feed: Feed,
+		private readonly outbox: Outbox,
 	) {
 		this.#extractor = new Extractor(catalog.projections);
 	}
 
 	async start(): Promise<void> {
-		const owed = await this.database.read(owedChanges);
-		for (const change of owed) await this.feed.publish(change);
-		if (owed.length > 0) await this.database.transaction((db) => db.run('DELETE FROM plane_outbox'));
+		await this.outbox.open();
 		this.log.onAppend((event) => {
 			if (this.catalog.bindings.some((b) => sameSource(b.source, event))) this.wake();
 		});
@@ -100,24 +99,31 @@ export class Projector {
 	private async run(): Promise<void> {
 		while (this.#dirty && !this.#closed) {
 			this.#dirty = false;
+			await this.guarded(() => this.outbox.publish());
 			// One batch each in turn, so that a flooded partition holds up no other.
 			for (const job of this.jobs()) {
-				if (this.#closed) return;
-				try {
+				if (this.#closed) break;
+				await this.guarded(async () => {
 					if (await this.step(job)) this.#dirty = true;
-					this.notify();
-				} catch (error) {
-					this.counts.failures += 1;
-					this.counts.lastFailure = error instanceof Error ? error.message : String(error);
-					// The position did not move, so the same batch comes again.
-					job.next = undefined;
-					if (!this.#closed) {
-						clearTimeout(this.#retry);
-						this.#retry = setTimeout(() => this.wake(), RETRY_MS);
-						this.#retry.unref();
-					}
-				}
+				}, job);
+				this.notify();
 			}
+		}
+		await this.guarded(() => this.outbox.tidy());
+	}
+
+	/** A failure moves no position: the work is tried again after a pause. */
+	private async guarded(work: () => Promise<void>, job?: Job): Promise<void> {
+		try {
+			await work();
+		} catch (error) {
+			this.counts.failures += 1;
+			this.counts.lastFailure = error instanceof Error ? error.message : String(error);
+			if (job !== undefined) job.next = undefined;
+			if (this.#closed) return;
+			clearTimeout(this.#retry);
+			this.#retry = setTimeout(() => this.wake(), RETRY_MS);
+			this.#retry.unref();
 		}
 	}
 
@@ -175,29 +181,19 @@ export class Projector {
 			rows: batch.length,
 			sourceStream: stream,
 		};
-		await this.database.transaction(async (db) => {
+		const owed = await this.database.transaction(async (db) => {
 			await appendRows(db, index, source, partitionId, batch);
-			await writePosition(db, source, partitionId, index.number, {
-				next: last + 1n,
-				topicCreatedAt: createdAt,
-			});
+			const position = { next: last + 1n, topicCreatedAt: createdAt };
+			await writePosition(db, source, partitionId, index.number, position);
 			await retainRows(db, this.log, binding, index, source, BigInt(Date.now()) * 1000n);
-			if (binding.notify) await oweChange(db, change);
+			return this.outbox.promise(db, binding.notify ? change : undefined);
 		});
 		index.nextSequence += BigInt(batch.length);
 		job.next = last + 1n;
 		this.counts.records += records.length;
 		this.counts.rows += batch.length;
-		if (binding.notify) {
-			await this.feed.publish(change);
-			await this.database.transaction((db) =>
-				db.run('DELETE FROM plane_outbox WHERE index_name = $1 AND partition_id = $2 AND to_offset = $3', [
-					change.index,
-					partitionId,
-					last,
-				]),
-			);
-		}
+		this.outbox.committed(owed);
+		await this.guarded(() => this.outbox.publish());
 		return true;
 	}
 
