@@ -1,5 +1,5 @@
 import type { Doing } from '../errors/from-core.js';
-import { CommandError, NoStreamError } from '../errors/index.js';
+import { NoStreamError } from '../errors/index.js';
 import { type Abortable, signalOf } from './abort.js';
 import { type Capabilities, type CapabilityOverride, withOverride } from './capabilities.js';
 import type { LaserConnection } from './connection.js';
@@ -23,6 +23,8 @@ export interface CallOptions {
 	timeoutMs?: number | undefined;
 	/** The core's own capability check is left out: the caller has made it. */
 	ungated?: boolean | undefined;
+	/** Of creates: it is to exist afterwards, whoever made it. */
+	ensure?: boolean | undefined;
 	signal?: Abortable;
 }
 
@@ -84,23 +86,10 @@ export class Context {
 				{
 					...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
 					...(ungated === undefined ? {} : { ungated }),
+					...(options.ensure === undefined ? {} : { ensure: options.ensure }),
 				},
 				now,
 			),
 		);
-	}
-
-	/** A create that may have happened before: an answer with one of `fine` is success. */
-	async callIdempotent(
-		command: number,
-		args: unknown,
-		fine: readonly number[],
-		options: CallOptions,
-	): Promise<void> {
-		try {
-			await this.call(command, args, options);
-		} catch (error) {
-			if (!(error instanceof CommandError && fine.includes(error.resultCode))) throw error;
-		}
 	}
 }

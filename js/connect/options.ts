@@ -90,21 +90,8 @@ export function checkOptions(url: string | URL, options: ConnectOptions): Settin
 		(value) => Number.isInteger(value) && value >= 0,
 	);
 	checkNumber(options.publishRetryBackoffMs, 'publishRetryBackoffMs', (value) => value >= 0);
-	for (const name of [
-		'stream',
-		'scope',
-		'opsStream',
-		'controlTopic',
-		'deadLetterTopic',
-		'changesTopic',
-	] as const) {
-		checkName(options[name], name);
-	}
-	if (options.stream?.includes('/')) throw new ConfigError('stream: a stream name holds no "/"');
-	const naming = options.resourceNaming;
-	if (naming !== undefined && naming !== 'stream' && naming !== 'bare') {
-		throw new ConfigError('resourceNaming is "stream" or "bare"');
-	}
+	checkName(options.scope, 'scope');
+	checkView(options);
 	if (options.dialects?.length === 0) throw new ConfigError('dialects must name at least one');
 	return {
 		url: address.href,
@@ -120,6 +107,23 @@ export function checkOptions(url: string | URL, options: ConnectOptions): Settin
 		},
 		options,
 	};
+}
+
+/** @throws {ConfigError} names the option */
+export function checkView(
+	options: Pick<
+		ConnectOptions,
+		'stream' | 'opsStream' | 'controlTopic' | 'deadLetterTopic' | 'changesTopic' | 'resourceNaming'
+	>,
+): void {
+	for (const name of ['stream', 'opsStream', 'controlTopic', 'deadLetterTopic', 'changesTopic'] as const) {
+		checkName(options[name], name);
+	}
+	if (options.stream?.includes('/')) throw new ConfigError('stream: a stream name holds no "/"');
+	const naming = options.resourceNaming;
+	if (naming !== undefined && naming !== 'stream' && naming !== 'bare') {
+		throw new ConfigError('resourceNaming is "stream" or "bare"');
+	}
 }
 
 function checkUrl(url: string | URL, allowInsecure: boolean): URL {
@@ -180,7 +184,7 @@ function checkNumber(value: number | undefined, name: string, isGood: (value: nu
 	}
 }
 
-export function checkName(value: string | undefined, name: string): void {
+function checkName(value: string | undefined, name: string): void {
 	if (value !== undefined && (typeof value !== 'string' || value === '')) {
 		throw new ConfigError(`${name}: must not be empty`);
 	}
