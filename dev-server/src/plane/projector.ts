@@ -122,7 +122,10 @@ export class Projector {
 			if (job !== undefined) job.next = undefined;
 			if (this.#closed) return;
 			clearTimeout(this.#retry);
-			this.#retry = setTimeout(() => this.wake(), RETRY_MS);
+			this.#retry = setTimeout(() => {
+				this.#retry = undefined;
+				this.wake();
+			}, RETRY_MS);
 			this.#retry.unref();
 		}
 	}
@@ -133,7 +136,7 @@ export class Projector {
 			const { stream, topic } = binding.source;
 			const partitions = this.log.partitionCount(stream, topic) ?? 0;
 			for (let partitionId = 0; partitionId < partitions; partitionId++) {
-				const key = JSON.stringify([stream, topic, binding.index, partitionId]);
+				const key = jobKey(binding, partitionId);
 				live.add(key);
 				const job = this.#jobs.get(key);
 				if (job === undefined)
@@ -241,28 +244,34 @@ export class Projector {
 		untilMs: number,
 		stopped: () => boolean,
 	): Promise<boolean> {
+		const heads = this.heads(wanted);
+		this.wake();
+		for (;;) {
+			const behind = this.behind(heads);
+			if (behind === 0) return true;
+			const left = untilMs - Date.now();
+			if (left <= 0 || stopped() || this.#closed) return false;
+			// Also on a timer: a stop makes no sound.
+			const pause = new Promise((resolve) => setTimeout(resolve, Math.min(left, 50)).unref());
+			await Promise.race([this.changed(), pause]);
+		}
+	}
+
+	/** Log ends now, by job. */
+	private heads(wanted: (binding: Binding) => boolean): Map<string, bigint> {
 		const heads = new Map<string, bigint>();
-		const key = (b: Binding, p: number) => JSON.stringify([b.source.stream, b.source.topic, b.index, p]);
 		for (const binding of this.catalog.bindings.filter(wanted)) {
 			const { stream, topic } = binding.source;
 			const partitions = this.log.partitionCount(stream, topic) ?? 0;
-			for (let p = 0; p < partitions; p++) heads.set(key(binding, p), this.log.end(stream, topic, p));
+			for (let p = 0; p < partitions; p++) heads.set(jobKey(binding, p), this.log.end(stream, topic, p));
 		}
-		this.wake();
-		for (;;) {
-			const behind = [...heads].filter(([k, head]) => {
-				const job = this.#jobs.get(k);
-				return head > 0n && (job === undefined || job.next === undefined || job.next < head);
-			});
-			const waiting = behind.filter(([k]) => this.#jobs.has(k) || this.#running !== undefined);
-			if (waiting.length === 0) return behind.length === 0;
-			const left = untilMs - Date.now();
-			if (left <= 0 || stopped() || this.#closed) return false;
-			await Promise.race([
-				this.changed(),
-				new Promise((resolve) => setTimeout(resolve, Math.min(left, 50)).unref()),
-			]);
-		}
+		return heads;
+	}
+
+	private behind(heads: ReadonlyMap<string, bigint>): number {
+		let count = 0;
+		for (const [key, head] of heads) if (head > 0n && (this.#jobs.get(key)?.next ?? 0n) < head) count += 1;
+		return count;
 	}
 
 	/** The partition of an index that lacks most: how far it is and how far the log is, as offsets. */
@@ -279,17 +288,27 @@ export class Projector {
 		return worst;
 	}
 
-	/** Waits until nothing is left that can be projected now. */
+	/** Waits for everything that is in the log now, as far as it can be projected, its changes in the feed included. */
 	async settle(): Promise<void> {
+		const heads = this.heads(() => true);
 		this.wake();
-		while (this.#running !== undefined) await this.#running;
+		while (this.#running !== undefined || this.#retry !== undefined) {
+			if (this.behind(heads) === 0 && this.#running === undefined) return;
+			if (this.behind(heads) === 0) return this.changed();
+			await this.changed();
+		}
 	}
 
 	async close(): Promise<void> {
 		this.#closed = true;
 		clearInterval(this.#timer);
 		clearTimeout(this.#retry);
+		this.#retry = undefined;
 		while (this.#running !== undefined) await this.#running;
 		this.notify();
 	}
+}
+
+function jobKey(binding: Binding, partitionId: number): string {
+	return JSON.stringify([binding.source.stream, binding.source.topic, binding.index, partitionId]);
 }

@@ -191,7 +191,7 @@ export class QueryEngine {
 				const [highest] = await all(db, `SELECT coalesce(max(_seq), 0), count(*) FROM ${tableName(index)}`);
 				let snapshot = highest![0] as bigint;
 				if (start.snapshot < snapshot) snapshot = start.snapshot;
-				const plan = makePlan(index, query, { snapshot, skip: start.skip });
+				const plan = makePlan(index, query, { ...start, snapshot });
 				const rows = await all(db, plan.sql, plan.params);
 				let total: bigint | undefined;
 				if (query.page.wantTotal) total = (await all(db, plan.totalSql, plan.totalParams))[0]![0] as bigint;
@@ -236,7 +236,6 @@ export class QueryEngine {
 		}
 		// An aggregate is one page by nature: groups past the limit are cut off and said to be.
 		const hasMore = more && !plan.aggregate;
-		const skip = (start?.skip ?? query.page.offset ?? 0n) + BigInt(rows.length);
 		return {
 			fields,
 			rows,
@@ -246,7 +245,7 @@ export class QueryEngine {
 				total,
 				has_more: hasMore,
 				next_cursor: hasMore
-					? this.#executions.cursorFor(execution, { snapshot: read.snapshot, skip })
+					? this.#executions.cursorFor(execution, nextStart(read, query, start))
 					: undefined,
 			},
 			context: {
@@ -296,6 +295,17 @@ interface ReadPage {
 	snapshot: bigint;
 	scanned: bigint;
 	frontier: FrontierEntry[];
+}
+
+function nextStart(read: ReadPage, query: Query, start: PageStart | undefined): PageStart {
+	const { plan, snapshot } = read;
+	const taken = query.page.limit;
+	if (plan.orderKeys === undefined) {
+		return { snapshot, skip: (start?.skip ?? query.page.offset ?? 0n) + BigInt(taken) };
+	}
+	const hidden = read.rows[taken - 1]!.slice(plan.columns.length);
+	const keys = hidden.slice(0, plan.orderKeys);
+	return { snapshot, skip: 0n, after: { keys, sequence: hidden[plan.orderKeys] as bigint } };
 }
 
 async function all(db: DuckDBConnection, sql: string, params?: Bindings): Promise<DuckDBValue[][]> {

@@ -1,6 +1,7 @@
 /** A query on an operational index as SQL: names resolved to columns, values bound, pages cut by row order. */
 import { BIGINT } from '@duckdb/node-api';
 import { type Column, columnName, type IndexTable, logicalType, tableName } from './index_model.js';
+import { afterSql, type LastRow, type OrderKey, orderSql } from './query_keyset.js';
 import { Bindings, type Expression, filterSql, predicate } from './query_predicate.js';
 import type { LogicalField, LogicalTypeWire } from './query_reply.js';
 import { QueryFailure } from './query_reply.js';
@@ -20,6 +21,8 @@ export interface Plan {
 	totalSql: string;
 	totalParams: Bindings;
 	aggregate: boolean;
+	/** Order values that follow the columns in each row, and then its sequence; undefined when pages go by offset. */
+	orderKeys: number | undefined;
 }
 
 interface Provenance {
@@ -65,11 +68,13 @@ function long(id: bigint, sql: string): Provenance {
 
 const PAYLOAD = '__laser_original_payload';
 
-/** Position of a page: rows after this one in the order of the query, within the snapshot. */
+/** Position of a page within the rows of its snapshot. */
 export interface PageStart {
 	/** Rows with a higher sequence arrived after the first page and stay out. */
 	snapshot: bigint;
+	/** Rows to leave out: the offset of a first page, or the rows so far where there is no `after`. */
 	skip: bigint;
+	after?: LastRow;
 }
 
 export function makePlan(index: IndexTable, query: Query, start: PageStart): Plan {
@@ -126,9 +131,10 @@ function rowPlan(index: IndexTable, query: Query, start: PageStart): Plan {
 	const columns = selected(index, query);
 	const list = columns.map((column, i) => `${column.sql} AS o${i}`).join(', ');
 	const resolve = resolver(index);
-	const order = query.order.map(({ field, dir }, i) => {
-		const key = resolve(field, `query.order[${i}]`);
-		return `${key.sql} ${dir === 'asc' ? 'ASC' : 'DESC'} NULLS LAST`;
+	const keys = query.order.map(({ field, dir }, i): OrderKey => {
+		const expression = resolve(field, `query.order[${i}]`);
+		if (expression.type === 'other') invalid('query_name', `query.order[${i}]`, 'not an ordered field');
+		return { expression, descending: dir === 'desc' };
 	});
 	const build = (): { from: string; b: Bindings } => {
 		const b = new Bindings();
@@ -153,15 +159,20 @@ function rowPlan(index: IndexTable, query: Query, start: PageStart): Plan {
 			totalSql: `SELECT count(*) FROM (SELECT DISTINCT ${list} ${total.from})`,
 			totalParams: total.b,
 			aggregate: false,
+			orderKeys: undefined,
 		};
 	}
+	const hidden = [...keys.map(({ expression }) => expression.sql), '_seq'].join(', ');
+	const after = start.after === undefined ? '' : ` AND ${afterSql(keys, start.after, page.b)}`;
+	const order = [...keys.map(orderSql), '_seq ASC'].join(', ');
 	return {
 		columns,
-		sql: `SELECT ${list} ${page.from} ORDER BY ${[...order, '_seq ASC'].join(', ')} ${cut(query, start, page.b)}`,
+		sql: `SELECT ${list}, ${hidden} ${page.from}${after} ORDER BY ${order} ${cut(query, start, page.b)}`,
 		params: page.b,
 		totalSql: `SELECT count(*) ${total.from}`,
 		totalParams: total.b,
 		aggregate: false,
+		orderKeys: keys.length,
 	};
 }
 
@@ -268,6 +279,7 @@ function aggregatePlan(index: IndexTable, query: Query, start: PageStart): Plan 
 		totalSql: `SELECT count(*) FROM (${total.sql})`,
 		totalParams: total.b,
 		aggregate: true,
+		orderKeys: undefined,
 	};
 }
 

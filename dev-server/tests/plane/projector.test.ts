@@ -401,7 +401,7 @@ describe('feed', () => {
 });
 
 describe('speed', () => {
-	it('projects well over 20,000 records a second', async () => {
+	it('projects at least 20,000 records in a second of processor time', async () => {
 		const client = await open(folder);
 		await bind(client, {}, ['id', 'status', 'total', 'customer', 'at'].map((name) => ({ name, pointer: `/${name}` })));
 		const batch = (from: number) =>
@@ -409,13 +409,14 @@ describe('speed', () => {
 		for (let i = 0; i < 60; i++) await client.publish('s', 't', 0, batch(i * 1000));
 		await client.plane.settle();
 		const before = client.plane.projectorCounts().records;
-		const began = performance.now();
+		// Processor time of all threads, so that a busy machine does not decide.
+		const began = process.cpuUsage();
 		for (let i = 0; i < 60; i++) await client.publish('s', 't', 1, batch(i * 1000));
 		await client.plane.settle();
-		const seconds = (performance.now() - began) / 1000;
+		const spent = process.cpuUsage(began);
+		const seconds = (spent.user + spent.system) / 1e6;
 		const rate = (client.plane.projectorCounts().records - before) / seconds;
-		console.log(`projected ${Math.round(rate)} records/s`);
-		expect(rate).toBeGreaterThan(5000);
+		expect(rate).toBeGreaterThan(20_000);
 		const count = { funcs: [{ func: 'count', alias: 'n' }] };
 		expect(await client.rows('x', { aggregate: count })).toEqual([[120_000n]]);
 	});
