@@ -62,7 +62,8 @@ function batchChecksum(batch: Buffer, count: number): bigint {
 	let at = BATCH_HEADER;
 	let to = 44;
 	for (let index = 0; index < count; index++) {
-		batch.copy(input, to, at, at + 8);
+		input.writeInt32LE(batch.readInt32LE(at), to);
+		input.writeInt32LE(batch.readInt32LE(at + 4), to + 4);
 		to += 8;
 		at += frameLength(batch, at);
 	}
@@ -87,7 +88,8 @@ export function verifyBatch(batch: Buffer, expectedCount?: number): BatchFault |
 		const end = at + frameLength(batch, at);
 		if (end > batch.length) return 'format';
 		if (batch.readUInt32LE(at + FRAME_OFFSET_DELTA) !== index) return 'format';
-		if (batch.readBigUInt64LE(at + FRAME_RESERVED) !== 0n) return 'format';
+		if (batch.readInt32LE(at + FRAME_RESERVED) !== 0 || batch.readInt32LE(at + FRAME_RESERVED + 4) !== 0)
+			return 'format';
 		if (hash64(batch.subarray(at + 8, end)) !== batch.readBigUInt64LE(at)) return 'message checksum';
 		at = end;
 	}
@@ -113,6 +115,8 @@ export function peekStored(bytes: Buffer, at: number): { length: number; count: 
 	return { length: Number(length), count };
 }
 
+const NO_HEADERS = new Uint8Array(0);
+
 export function buildBatch(records: readonly NewRecord[], originMicros: bigint): Buffer {
 	let length = BATCH_HEADER;
 	for (const record of records)
@@ -126,16 +130,17 @@ export function buildBatch(records: readonly NewRecord[], originMicros: bigint):
 	randomFillSync(ids);
 	let at = BATCH_HEADER;
 	records.forEach((record, index) => {
-		const headers = record.headers ?? new Uint8Array(0);
+		const headers = record.headers ?? NO_HEADERS;
 		const end = at + FRAME_HEADER + record.payload.length + headers.length;
 		ids.copy(batch, at + FRAME_ID, 16 * index, 16 * index + 16);
 		batch.writeUInt32LE(index, at + FRAME_OFFSET_DELTA);
 		batch.writeUInt32LE(0, at + FRAME_TIME_DELTA);
 		batch.writeUInt32LE(headers.length, at + FRAME_HEADERS_LENGTH);
 		batch.writeUInt32LE(record.payload.length, at + FRAME_PAYLOAD_LENGTH);
-		batch.writeBigUInt64LE(0n, at + FRAME_RESERVED);
+		batch.writeInt32LE(0, at + FRAME_RESERVED);
+		batch.writeInt32LE(0, at + FRAME_RESERVED + 4);
 		batch.set(record.payload, at + FRAME_HEADER);
-		batch.set(headers, at + FRAME_HEADER + record.payload.length);
+		if (headers.length > 0) batch.set(headers, at + FRAME_HEADER + record.payload.length);
 		batch.writeBigUInt64LE(hash64(batch.subarray(at + 8, end)), at);
 		at = end;
 	});

@@ -54,8 +54,14 @@ export class FileJournal<T> implements Journal<T> {
 	}
 
 	append(entry: T): void {
-		const line = encode(entry);
-		fs.writeSync(this.#file!, line);
+		const line = Buffer.from(encode(entry));
+		try {
+			fs.writeFileSync(this.#file!, line);
+		} catch (error) {
+			// Half a line (the disk is full) must not stand in front of the next one.
+			fs.ftruncateSync(this.#file!, this.#bytes);
+			throw error;
+		}
 		if (this.#fsync) fs.fdatasyncSync(this.#file!);
 		this.#bytes += line.length;
 		if (this.#bytes > this.#compactAt) this.#compact();
@@ -67,10 +73,10 @@ export class FileJournal<T> implements Journal<T> {
 	}
 
 	#compact(): void {
-		const text = [...this.#snapshot()].map(encode).join('');
+		const text = Buffer.from([...this.#snapshot()].map(encode).join(''));
 		const draft = `${this.#path}.new`;
 		const file = fs.openSync(draft, 'w', 0o600);
-		fs.writeSync(file, text);
+		fs.writeFileSync(file, text);
 		fs.fdatasyncSync(file);
 		fs.closeSync(file);
 		fs.renameSync(draft, this.#path);

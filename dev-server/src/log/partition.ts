@@ -1,4 +1,5 @@
-import { BATCH_HEADER, batchCount, framesThatFit, sliceBatch, stampBatch } from './batch.js';
+import { batchCount, stampBatch } from './batch.js';
+import { RangeRead } from './range_read.js';
 import type { Segment } from './segment.js';
 import type { SegmentFolder } from './segment_folder.js';
 
@@ -99,29 +100,20 @@ export class Partition {
 		return base;
 	}
 
-	/** Reads up to `count` records from `from`, or from the retained start when that is later, within `maxBytes`. */
-	read(from: bigint, count: number, maxBytes: number): Read {
-		const first = from < this.#start ? this.#start : from;
-		const pieces: Buffer[] = [];
-		let left = count;
-		let room = maxBytes;
+	/**
+	 * Reads up to `count` records from `from`, or from the retained start when that is later, within `maxBytes`.
+	 * `bytes` begins with `headroom` unused bytes for the caller's own header, so that the records are copied once.
+	 */
+	read(from: bigint, count: number, maxBytes: number, headroom = 0): Read {
+		const first = later(from, this.#start);
+		const range = new RangeRead(count, maxBytes, headroom);
 		let at = first;
-		for (let which = this.#segmentOf(first); which < this.#segments.length && left > 0; which++) {
+		for (let which = this.#segmentOf(first); which < this.#segments.length && !range.full; which++) {
 			const segment = this.#segments[which]!;
-			const before = left;
-			room = this.#readSegment(segment, at, left, room, pieces, (read) => {
-				left -= read;
-				at += BigInt(read);
-			});
-			const segmentEnd = segment.baseOffset + BigInt(segment.index.records);
-			if (at < segmentEnd || (before === left && segment.index.records > 0)) break;
+			if (at >= segment.baseOffset + BigInt(segment.index.records)) continue;
+			at += BigInt(range.readSegment(segment, Number(at - segment.baseOffset)));
 		}
-		const read = count - left;
-		return {
-			bytes: pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces),
-			count: read,
-			last: read > 0 ? at - 1n : undefined,
-		};
+		return { bytes: range.bytes(), count: range.count, last: range.count > 0 ? at - 1n : undefined };
 	}
 
 	/** First offset of the first batch appended at or after a time; the end when there is none. */
@@ -208,74 +200,6 @@ export class Partition {
 			else high = middle;
 		}
 		return Math.max(0, low - 1);
-	}
-
-	#readSegment(
-		segment: Segment,
-		from: bigint,
-		count: number,
-		maxBytes: number,
-		pieces: Buffer[],
-		taken: (records: number) => void,
-	): number {
-		const { index } = segment;
-		const relative = Number(from - segment.baseOffset);
-		let batch = index.find(relative);
-		let room = maxBytes;
-		let left = count;
-		let at = relative;
-		const one = (which: number): Buffer => {
-			const length = index.position(which + 1) - index.position(which);
-			const bytes = Buffer.allocUnsafe(length);
-			segment.read(index.position(which), length, bytes, 0);
-			return bytes;
-		};
-		const cut = (which: number): void => {
-			const bytes = one(which);
-			const skip = at - index.relativeOffset(which);
-			const wanted = Math.min(left, batchCount(bytes) - skip);
-			if (room < BATCH_HEADER && pieces.length > 0) return;
-			let fitting = framesThatFit(bytes, skip, wanted, room);
-			const piece = sliceBatch(bytes, skip, fitting);
-			if (piece.length > room && pieces.length > 0) fitting = 0;
-			if (fitting === 0) return;
-			pieces.push(piece);
-			room -= piece.length;
-			left -= fitting;
-			at += fitting;
-			taken(fitting);
-		};
-		if (batch < index.batches && at > index.relativeOffset(batch)) {
-			cut(batch);
-			batch++;
-			if (at < index.relativeOffset(batch)) return 0;
-		}
-		// Whole batches travel as they are stored: one read for the run.
-		const wholeEnd = at + left;
-		let stop = batch;
-		while (
-			stop < index.batches &&
-			index.relativeOffset(stop + 1) <= wholeEnd &&
-			index.position(stop + 1) - index.position(batch) <= room
-		) {
-			stop++;
-		}
-		if (stop > batch) {
-			const length = index.position(stop) - index.position(batch);
-			const bytes = Buffer.allocUnsafe(length);
-			segment.read(index.position(batch), length, bytes, 0);
-			pieces.push(bytes);
-			room -= length;
-			const records = index.relativeOffset(stop) - at;
-			left -= records;
-			at += records;
-			taken(records);
-		}
-		if (left > 0 && stop < index.batches) {
-			cut(stop);
-			return 0;
-		}
-		return room;
 	}
 }
 

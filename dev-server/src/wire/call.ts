@@ -36,8 +36,14 @@ export interface Call {
 	readonly body: BodyReader;
 }
 
+/** A reply whose frame was made with its header still to be written: large bodies are not copied again. */
+export class Framed {
+	constructor(readonly frame: Buffer) {}
+}
+
 /** Gives the reply's payload; refuses by throwing `Refusal`. */
 export type Handler = (call: Call) => Buffer;
+export type ReadHandler = (call: Call) => Buffer | Framed;
 
 export function findStream(log: Log, identifier: Identifier): StreamMeta | undefined {
 	return 'id' in identifier ? log.catalog.stream(identifier.id) : log.catalog.streamByName(identifier.name);

@@ -1,6 +1,6 @@
 import type { RequestFault, RequestFaults } from '../faults/rules.js';
 import { BodyReader } from './body.js';
-import { type Call, NOTHING, type Services } from './call.js';
+import { type Call, Framed, NOTHING, type Services } from './call.js';
 import {
 	Code,
 	Eviction,
@@ -26,6 +26,7 @@ import {
 	type RequestHeader,
 	readRequest,
 	replyFrame,
+	writeReply,
 } from './frame.js';
 import { checksumFits, resultSection } from './reply.js';
 import type { Session } from './session.js';
@@ -87,7 +88,11 @@ export class Connection {
 			this.#paused = true;
 			this.transport.pause();
 		}
-		if (!this.#running) void this.#run();
+		if (this.#running) return;
+		this.#run().catch((error: unknown) => {
+			console.error('connection ended:', error);
+			this.transport.destroy();
+		});
 	}
 
 	/** The transport is gone. */
@@ -320,34 +325,27 @@ export class Connection {
 		};
 	}
 
-	#reply(header: RequestHeader, body: Buffer, session = this.session): Outcome {
+	#reply(header: RequestHeader, body: Buffer | Framed, session = this.session): Outcome {
+		const reply = {
+			...header,
+			client: session?.client ?? header.client,
+			op: session?.number ?? 0n,
+			commit: session ? this.#host.services.log.commit : 0n,
+			timestamp: 0n,
+			status: 0,
+			committed: false,
+		};
+		if (body instanceof Framed) return writeReply(body.frame, reply);
 		if (body.length > MAX_FRAME - HEADER) return this.#deny(header, Status.featureUnavailable);
-		const frame = replyFrame(
-			{
-				...header,
-				client: session?.client ?? header.client,
-				op: session?.number ?? 0n,
-				commit: session ? this.#host.services.log.commit : 0n,
-				timestamp: 0n,
-				status: 0,
-				committed: false,
-			},
-			body.length,
-		);
-		body.copy(frame, HEADER);
-		return frame;
+		return replyFrame(reply, body);
 	}
 
 	#commit(header: RequestHeader, body: Buffer, client = this.session!.client): Buffer {
 		const commit = this.#host.services.log.nextCommit();
 		const operation = PREPARED_OPERATION.get(header.operation) ?? header.operation;
 		const timestamp = this.#host.services.log.now();
-		const frame = replyFrame(
-			{ ...header, client, op: commit, commit, timestamp, operation, status: 0, committed: true },
-			body.length,
-		);
-		body.copy(frame, HEADER);
-		return frame;
+		const reply = { ...header, client, op: commit, commit, timestamp, operation, status: 0, committed: true };
+		return replyFrame(reply, body);
 	}
 
 	#deny(header: RequestHeader, status: number, client?: Buffer): Buffer {
@@ -361,7 +359,7 @@ export class Connection {
 				status,
 				committed: header.operation !== Operation.nonReplicated,
 			},
-			0,
+			NOTHING,
 		);
 	}
 }

@@ -30,6 +30,7 @@ export interface Dialect {
 	writePartitions(to: BodyWriter, topic: TopicMeta, log: Log): void;
 	writeNode(to: BodyWriter, node: ClusterNode): void;
 	writeOption(to: BodyWriter, option: OptionSpec): void;
-	/** What stands before the records of a poll reply. */
-	pollPrefix(partition: number, current: bigint, count: number): Buffer;
+	/** Bytes in front of the records of a poll reply. */
+	readonly pollPrefixLength: number;
+	writePollPrefix(to: Buffer, at: number, poll: { partition: number; current: bigint; count: number }): void;
 }

@@ -52,9 +52,15 @@ export interface ReplyHeader {
 	committed: boolean;
 }
 
-/** Room for a reply with its header written; the body follows at HEADER. */
-export function replyFrame(header: ReplyHeader, bodyLength: number): Buffer {
-	const frame = Buffer.allocUnsafe(HEADER + bodyLength);
+/** A reply with its body. */
+export function replyFrame(header: ReplyHeader, body: Buffer): Buffer {
+	const frame = Buffer.allocUnsafe(HEADER + body.length);
+	body.copy(frame, HEADER);
+	return writeReply(frame, header);
+}
+
+/** Writes the header of a frame whose body is there already. */
+export function writeReply(frame: Buffer, header: ReplyHeader): Buffer {
 	frame.fill(0, 0, HEADER);
 	if (header.committed) CLUSTER.copy(frame, 32);
 	frame.writeUInt32LE(frame.length, 48);

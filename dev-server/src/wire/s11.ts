@@ -95,12 +95,11 @@ function dialect(
 			to.name(option.key).u8(option.kind);
 			to.block(encodeValue(option, option.default)).longText(option.description);
 		},
-		pollPrefix(partition, current, count) {
-			const prefix = Buffer.alloc(16);
-			prefix.writeUInt32LE(partition, 0);
-			prefix.writeBigUInt64LE(current, 4);
-			prefix.writeUInt32LE(count, 12);
-			return prefix;
+		pollPrefixLength: 16,
+		writePollPrefix(to, at, { partition, current, count }) {
+			to.writeUInt32LE(partition, at);
+			to.writeBigUInt64LE(current, at + 4);
+			to.writeUInt32LE(count, at + 12);
 		},
 	};
 }

@@ -3,7 +3,7 @@ import type { PartitionMeta, TopicMeta } from '../../log/catalog.js';
 import { hash32 } from '../../log/hash.js';
 import type { Partition } from '../../log/partition.js';
 import { BodyReader, BodyWriter, type Consumer, type Partitioning, type Strategy } from '../body.js';
-import { type Call, findGroup, readTopic } from '../call.js';
+import { type Call, Framed, findGroup, readTopic } from '../call.js';
 import { Refusal, Status } from '../codes.js';
 import { HEADER, MAX_FRAME } from '../frame.js';
 
@@ -50,7 +50,7 @@ function choosePartition(call: Call, topic: TopicMeta, partitioning: Partitionin
 	return call.services.nextBalanced(topic);
 }
 
-export function poll(call: Call): Buffer {
+export function poll(call: Call): Framed {
 	const { body, services, dialect } = call;
 	const consumer = body.consumer();
 	const { topic } = readTopic(call, {
@@ -69,19 +69,25 @@ export function poll(call: Call): Buffer {
 		const group = findGroup(services.log, topic, consumer.id)!;
 		const assignment = services.groups.assignment(topic, group, call.connectionId);
 		if (!assignment) throw new Refusal(Status.partitionNotOwned);
-		if (!assignment.partitions.includes(named)) return dialect.pollPrefix(STALE_ASSIGNMENT, 0n, 0);
+		if (!assignment.partitions.includes(named)) return emptyPoll(call, STALE_ASSIGNMENT, 0n);
 	}
 	const meta = topic.partitions[named ?? 0];
 	const partition = meta && services.log.partition(topic, meta.id);
 	if (!meta || !partition) throw new Refusal(Status.partitionNotFound);
 	const from = startOf(partition, meta, strategy, key, count);
-	const room = MAX_FRAME - HEADER - 64;
-	const read =
-		from === undefined
-			? { bytes: Buffer.alloc(0), count: 0, last: undefined }
-			: partition.read(from, count, room);
+	if (from === undefined) return emptyPoll(call, meta.id, partition.current);
+	const headroom = HEADER + dialect.pollPrefixLength;
+	const read = partition.read(from, count, MAX_FRAME - headroom, headroom);
 	if (autoCommit === 1 && read.last !== undefined) storeOffset(call, topic, meta, key, read.last);
-	return Buffer.concat([dialect.pollPrefix(meta.id, partition.current, read.count), read.bytes]);
+	const prefix = { partition: meta.id, current: partition.current, count: read.count };
+	dialect.writePollPrefix(read.bytes, HEADER, prefix);
+	return new Framed(read.bytes);
+}
+
+function emptyPoll(call: Call, partition: number, current: bigint): Framed {
+	const frame = Buffer.alloc(HEADER + call.dialect.pollPrefixLength);
+	call.dialect.writePollPrefix(frame, HEADER, { partition, current, count: 0 });
+	return new Framed(frame);
 }
 
 /** Where a poll begins; undefined when it lies behind the last possible offset. */

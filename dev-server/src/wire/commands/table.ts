@@ -1,4 +1,4 @@
-import type { Handler } from '../call.js';
+import type { Handler, ReadHandler } from '../call.js';
 import { Code, Refusal, Status } from '../codes.js';
 import * as groups from './groups.js';
 import * as messages from './messages.js';
@@ -11,7 +11,7 @@ const unavailable: Handler = () => {
 	throw new Refusal(Status.featureUnavailable);
 };
 
-export const READS = new Map<number, Handler>([
+export const READS = new Map<number, ReadHandler>([
 	[Code.ping, system.ping],
 	[Code.getStats, system.getStats],
 	[Code.getClusterMetadata, system.getClusterMetadata],
