@@ -111,6 +111,7 @@ std::optional<Request> DurableReading::poll_request(Now now) {
                                   records_to_ask());
     }
   }
+  settle(now);  // nothing to ask at all: no partitions, or all of them at their very end
   return std::nullopt;
 }
 
