@@ -32,6 +32,8 @@ export interface PlaneLog {
 	ensureTopic(stream: string, topic: string, partitions: number): Promise<void>;
 	partitionCount(stream: string, topic: string): number | undefined;
 	topicCreatedAtMicros(stream: string, topic: string): bigint | undefined;
+	/** Another value says that the partition's offsets began anew: it was purged, or its topic recreated. */
+	partitionEpoch?(stream: string, topic: string, partitionId: number): bigint | undefined;
 	/** Next offset to be written; 0 for an empty partition. */
 	end(stream: string, topic: string, partitionId: number): bigint;
 	/** First offset still retained. */

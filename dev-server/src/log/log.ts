@@ -1,4 +1,3 @@
-import * as fs from 'node:fs';
 import { join } from 'node:path';
 import type { AppendEvent, NewRecord, PlaneLog, StoredRecord } from '../contract.js';
 import { buildBatch, readRecords } from './batch.js';
@@ -11,8 +10,11 @@ import {
 	type TopicMeta,
 } from './catalog.js';
 import { Clock } from './clock.js';
+import { lockFolder } from './folder_lock.js';
+import { partitionFolder, removeStrayFolders } from './folders.js';
 import { FileJournal, type Journal, MemoryJournal } from './journal.js';
 import { Partition } from './partition.js';
+import { enforceRetention } from './retention.js';
 import { DiskFolder, MemoryFolder, type SegmentFolder } from './segment_folder.js';
 
 export interface LogOptions {
@@ -51,24 +53,25 @@ export class Log implements PlaneLog {
 	readonly #appendListeners: ((event: AppendEvent) => void)[] = [];
 	readonly #deleteListeners: ((stream: string, topic: string) => void)[] = [];
 	readonly #firstOffsets = new Map<string, bigint>();
+	readonly #release: () => void;
 	#commit: bigint;
 	#commitsReserved: bigint;
 
 	constructor(options: LogOptions = {}) {
 		this.#options = options;
-		this.#journal = options.dataDir
-			? new FileJournal(join(options.dataDir, 'log'), () => this.catalog.snapshot(), options.fsync === true)
-			: new MemoryJournal();
-		this.#journal.load((event) => this.catalog.apply(event));
+		this.#release = options.dataDir ? lockFolder(options.dataDir) : () => {};
+		try {
+			this.#journal = options.dataDir
+				? new FileJournal(join(options.dataDir, 'log'), () => this.catalog.snapshot(), options.fsync === true)
+				: new MemoryJournal();
+			this.#load();
+		} catch (error) {
+			this.#release();
+			throw error;
+		}
 		this.#clock.startAfter(this.catalog.latest);
 		this.#commit = this.catalog.commit;
 		this.#commitsReserved = this.#commit;
-		this.#removeStrayFolders();
-		for (const stream of this.catalog.streams.values()) {
-			for (const topic of stream.topics.values()) {
-				for (const meta of topic.partitions) this.#partitions.set(meta, this.#open(topic, meta));
-			}
-		}
 	}
 
 	/** Changes the catalog; the change is kept before it is made. */
@@ -250,8 +253,9 @@ export class Log implements PlaneLog {
 	/** Applies `message_expiry` and `max_topic_size` of every topic. */
 	enforceRetention(): void {
 		const now = Number(this.now());
+		const fallback = this.#options.retentionMs && this.#options.retentionMs * 1000;
 		for (const stream of this.catalog.streams.values()) {
-			for (const topic of stream.topics.values()) this.#enforce(topic, now);
+			for (const topic of stream.topics.values()) enforceRetention(this, topic, now, fallback);
 		}
 	}
 
@@ -263,6 +267,7 @@ export class Log implements PlaneLog {
 	close(): void {
 		for (const partition of this.#partitions.values()) partition.close();
 		this.#journal.close();
+		this.#release();
 	}
 
 	// The part that the plane and the embedding program use: names instead of ids.
@@ -284,6 +289,10 @@ export class Log implements PlaneLog {
 
 	topicCreatedAtMicros(stream: string, topic: string): bigint | undefined {
 		return this.findTopic(stream, topic)?.createdAt;
+	}
+
+	partitionEpoch(stream: string, topic: string, partitionId: number): bigint | undefined {
+		return this.findTopic(stream, topic)?.partitions[partitionId]?.epoch;
 	}
 
 	end(stream: string, topic: string, partitionId: number): bigint {
@@ -327,30 +336,13 @@ export class Log implements PlaneLog {
 		return { topic: found, partition };
 	}
 
-	#enforce(topic: TopicMeta, now: number): void {
-		const expiry =
-			topic.messageExpiry === NEVER || topic.messageExpiry === 0n
-				? this.#options.retentionMs && this.#options.retentionMs * 1000
-				: Number(topic.messageExpiry);
-		if (expiry) {
-			for (const meta of topic.partitions) {
-				const partition = this.#partitions.get(meta)!;
-				const before = partition.offsetAt(BigInt(Math.max(0, Math.ceil(now - expiry))));
-				if (before > partition.start) this.trimPartition(topic, meta.id, before);
+	#load(): void {
+		this.#journal.load((event) => this.catalog.apply(event));
+		if (this.#options.dataDir) removeStrayFolders(this.#options.dataDir, this.catalog);
+		for (const stream of this.catalog.streams.values()) {
+			for (const topic of stream.topics.values()) {
+				for (const meta of topic.partitions) this.#partitions.set(meta, this.#open(topic, meta));
 			}
-		}
-		if (topic.maxTopicSize === NEVER || topic.maxTopicSize === 0n) return;
-		let size = topic.partitions.reduce((sum, meta) => sum + this.#partitions.get(meta)!.retainedBytes, 0);
-		while (size > Number(topic.maxTopicSize)) {
-			let oldest: { id: number; micros: number; nextOffset: bigint; bytes: number } | undefined;
-			for (const meta of topic.partitions) {
-				const candidate = this.#partitions.get(meta)!.oldest();
-				if (candidate && (!oldest || candidate.micros < oldest.micros))
-					oldest = { id: meta.id, ...candidate };
-			}
-			if (!oldest) return;
-			this.trimPartition(topic, oldest.id, oldest.nextOffset);
-			size -= oldest.bytes;
 		}
 	}
 
@@ -370,7 +362,7 @@ export class Log implements PlaneLog {
 	#open(topic: TopicMeta, meta: PartitionMeta): Partition {
 		const cap = this.#options.dataDir ? DISK_SEGMENT : MEMORY_SEGMENT;
 		const folder: SegmentFolder = this.#options.dataDir
-			? new DiskFolder(join(this.#topicFolder(topic.streamId, topic.id), folderName(meta)))
+			? new DiskFolder(partitionFolder(this.#options.dataDir, topic, meta))
 			: new MemoryFolder();
 		return new Partition(folder, {
 			id: meta.id,
@@ -381,35 +373,4 @@ export class Log implements PlaneLog {
 			fsync: this.#options.fsync === true,
 		});
 	}
-
-	#topicFolder(stream: number, topic: number): string {
-		return join(this.#options.dataDir!, 'log', `stream-${stream}`, `topic-${topic}`);
-	}
-
-	/** Folders whose deletion was recorded but not finished. */
-	#removeStrayFolders(): void {
-		if (!this.#options.dataDir) return;
-		const root = join(this.#options.dataDir, 'log');
-		const folders = (path: string): string[] =>
-			fs
-				.readdirSync(path, { withFileTypes: true })
-				.filter((entry) => entry.isDirectory())
-				.map((entry) => entry.name);
-		for (const streamFolder of folders(root)) {
-			const stream = this.catalog.stream(Number(/^stream-(\d+)$/.exec(streamFolder)?.[1] ?? -1));
-			for (const topicFolder of folders(join(root, streamFolder))) {
-				const topic = stream?.topics.get(Number(/^topic-(\d+)$/.exec(topicFolder)?.[1] ?? -1));
-				const known = new Set(topic?.partitions.map(folderName));
-				for (const partition of folders(join(root, streamFolder, topicFolder))) {
-					if (!known.has(partition)) {
-						fs.rmSync(join(root, streamFolder, topicFolder, partition), { recursive: true, force: true });
-					}
-				}
-			}
-		}
-	}
-}
-
-function folderName(meta: PartitionMeta): string {
-	return `partition-${meta.id}-${meta.epoch}`;
 }

@@ -10,8 +10,9 @@ import type { Change } from './feed.js';
 export interface Position {
 	/** Next source offset to project. */
 	next: bigint;
-	/** Creation time of the topic that the offsets belong to. */
+	/** Creation time of the topic, and epoch of the partition, that the offsets belong to. */
 	topicCreatedAt: bigint;
+	epoch: bigint;
 }
 
 export class Progress {
@@ -25,7 +26,7 @@ export class Progress {
 			);
 			await db.run(
 				`CREATE TABLE IF NOT EXISTS plane_progress (source INTEGER, partition_id UINTEGER, index_number INTEGER,
-				 topic_created_at UBIGINT, next UBIGINT, PRIMARY KEY (source, partition_id, index_number))`,
+				 topic_created_at UBIGINT, epoch UBIGINT, next UBIGINT, PRIMARY KEY (source, partition_id, index_number))`,
 			);
 			await db.run(
 				`CREATE TABLE IF NOT EXISTS plane_outbox (id BIGINT, index_name VARCHAR, partition_id UINTEGER, from_offset UBIGINT,
@@ -65,11 +66,13 @@ export async function readPosition(
 ): Promise<Position | undefined> {
 	const [row] = await rows(
 		db,
-		`SELECT next, topic_created_at FROM plane_progress
+		`SELECT next, topic_created_at, epoch FROM plane_progress
 		 WHERE source = $1 AND partition_id = $2 AND index_number = $3`,
 		[source, partitionId, indexNumber],
 	);
-	return row === undefined ? undefined : { next: row[0] as bigint, topicCreatedAt: row[1] as bigint };
+	if (row === undefined) return undefined;
+	const [next, topicCreatedAt, epoch] = row as bigint[];
+	return { next: next!, topicCreatedAt: topicCreatedAt!, epoch: epoch! };
 }
 
 export async function writePosition(
@@ -79,11 +82,12 @@ export async function writePosition(
 	indexNumber: number,
 	position: Position,
 ): Promise<void> {
-	await db.run('INSERT OR REPLACE INTO plane_progress VALUES ($1, $2, $3, $4, $5)', [
+	await db.run('INSERT OR REPLACE INTO plane_progress VALUES ($1, $2, $3, $4, $5, $6)', [
 		source,
 		partitionId,
 		indexNumber,
 		position.topicCreatedAt,
+		position.epoch,
 		position.next,
 	]);
 }

@@ -9,10 +9,11 @@ import type { Binding, Source } from './control_model.js';
 import type { Database } from './database.js';
 import { type ExtractedRow, Extractor, type Skip } from './extraction.js';
 import type { Change } from './feed.js';
+import type { IndexTable } from './index_model.js';
 import type { IndexStore } from './index_store.js';
 import type { Outbox } from './outbox.js';
-import { type Progress, readPosition, writePosition } from './progress.js';
-import { dropSourceRows, retainRows } from './row_retention.js';
+import { type Position, type Progress, readPosition, writePosition } from './progress.js';
+import { dropRowsFrom, dropSourceRows, retainRows } from './row_retention.js';
 import { appendRows, fitColumns } from './row_writer.js';
 
 const BATCH_RECORDS = 8192;
@@ -33,6 +34,12 @@ interface Job {
 	/** Undefined until read from the database. */
 	next: bigint | undefined;
 	topicCreatedAt: bigint;
+	epoch: bigint;
+}
+
+interface Head {
+	end: bigint;
+	epoch: bigint;
 }
 
 export class Projector {
@@ -140,7 +147,7 @@ export class Projector {
 				live.add(key);
 				const job = this.#jobs.get(key);
 				if (job === undefined)
-					this.#jobs.set(key, { binding, partitionId, next: undefined, topicCreatedAt: 0n });
+					this.#jobs.set(key, { binding, partitionId, next: undefined, topicCreatedAt: 0n, epoch: 0n });
 				else job.binding = binding;
 			}
 		}
@@ -159,12 +166,15 @@ export class Projector {
 			return false;
 		const index = await this.indexes.ensure(binding.index);
 		const source = await this.progress.sourceId(this.database, binding.source);
-		if (job.next === undefined || job.topicCreatedAt !== createdAt)
-			await this.load(job, source, index.number, createdAt);
+		const epoch = this.epoch(binding.source, partitionId);
+		const end = this.log.end(stream, topic, partitionId);
+		if (job.next === undefined || job.topicCreatedAt !== createdAt || job.epoch !== epoch || job.next > end) {
+			await this.load(job, source, index, { next: end, topicCreatedAt: createdAt, epoch });
+		}
 		const start = this.log.start(stream, topic, partitionId);
 		if (job.next! < start) job.next = start;
 		const from = job.next!;
-		if (from >= this.log.end(stream, topic, partitionId)) return false;
+		if (from >= end) return false;
 		const records = await this.log.read(stream, topic, partitionId, from, BATCH_RECORDS);
 		if (records.length === 0) return false;
 
@@ -186,7 +196,7 @@ export class Projector {
 		};
 		const owed = await this.database.transaction(async (db) => {
 			await appendRows(db, index, source, partitionId, batch);
-			const position = { next: last + 1n, topicCreatedAt: createdAt };
+			const position = { next: last + 1n, topicCreatedAt: createdAt, epoch };
 			await writePosition(db, source, partitionId, index.number, position);
 			await retainRows(db, this.log, binding, index, source, BigInt(Date.now()) * 1000n);
 			return this.outbox.promise(db, binding.notify ? change : undefined);
@@ -200,13 +210,31 @@ export class Projector {
 		return true;
 	}
 
-	private async load(job: Job, source: number, indexNumber: number, createdAt: bigint): Promise<void> {
-		const position = await this.database.read((db) => readPosition(db, source, job.partitionId, indexNumber));
-		// Another creation time is another topic of the same name: its offsets begin anew.
-		const same = position !== undefined && position.topicCreatedAt === createdAt;
-		if (position !== undefined && !same) await this.sourceDeleted(job.binding.source);
-		job.next = same ? position.next : 0n;
-		job.topicCreatedAt = createdAt;
+	/** Where to go on, given what the log holds now (`now.next` is its end). */
+	private async load(job: Job, source: number, index: IndexTable, now: Position): Promise<void> {
+		const { binding, partitionId } = job;
+		const stored = await this.database.read((db) => readPosition(db, source, partitionId, index.number));
+		let next = stored?.next ?? 0n;
+		if (stored !== undefined && stored.topicCreatedAt !== now.topicCreatedAt) {
+			// Another topic of the same name: its offsets begin anew.
+			await this.sourceDeleted(binding.source);
+			next = 0n;
+		} else if (stored !== undefined && stored.epoch !== now.epoch) {
+			if (binding.retention?.kind === 'mirror_log') {
+				await this.database.transaction((db) => dropRowsFrom(db, index, source, partitionId, 0n));
+			}
+			next = 0n;
+		} else if (next > now.next) {
+			// The log lost its tail, so these rows speak of records that never came to stay.
+			next = now.next;
+			await this.database.transaction(async (db) => {
+				await dropRowsFrom(db, index, source, partitionId, next);
+				await writePosition(db, source, partitionId, index.number, { ...now, next });
+			});
+		}
+		job.next = next;
+		job.topicCreatedAt = now.topicCreatedAt;
+		job.epoch = now.epoch;
 	}
 
 	private async sourceDeleted(source: Source): Promise<void> {
@@ -227,6 +255,8 @@ export class Projector {
 	}
 
 	private async retain(): Promise<void> {
+		// A purge makes no sound: a mirror looks for itself.
+		if (this.catalog.bindings.some((b) => b.retention?.kind === 'mirror_log')) this.wake();
 		for (const binding of this.catalog.bindings) {
 			const kind = binding.retention?.kind;
 			if (kind !== 'time_to_live' && kind !== 'mirror_log') continue;
@@ -257,21 +287,37 @@ export class Projector {
 		}
 	}
 
-	/** Log ends now, by job. */
-	private heads(wanted: (binding: Binding) => boolean): Map<string, bigint> {
-		const heads = new Map<string, bigint>();
+	/** Where the log stands now, by job. */
+	private heads(wanted: (binding: Binding) => boolean): Map<string, Head> {
+		const heads = new Map<string, Head>();
 		for (const binding of this.catalog.bindings.filter(wanted)) {
 			const { stream, topic } = binding.source;
 			const partitions = this.log.partitionCount(stream, topic) ?? 0;
-			for (let p = 0; p < partitions; p++) heads.set(jobKey(binding, p), this.log.end(stream, topic, p));
+			for (let p = 0; p < partitions; p++) {
+				heads.set(jobKey(binding, p), {
+					end: this.log.end(stream, topic, p),
+					epoch: this.epoch(binding.source, p),
+				});
+			}
 		}
 		return heads;
 	}
 
-	private behind(heads: ReadonlyMap<string, bigint>): number {
+	private behind(heads: ReadonlyMap<string, Head>): number {
 		let count = 0;
-		for (const [key, head] of heads) if (head > 0n && (this.#jobs.get(key)?.next ?? 0n) < head) count += 1;
+		for (const [key, { end, epoch }] of heads) {
+			const job = this.#jobs.get(key);
+			if (end > 0n && (job?.next === undefined || job.epoch !== epoch || job.next < end)) count += 1;
+		}
 		return count;
+	}
+
+	private epoch({ stream, topic }: Source, partitionId: number): bigint {
+		return (
+			this.log.partitionEpoch?.(stream, topic, partitionId) ??
+			this.log.topicCreatedAtMicros(stream, topic) ??
+			0n
+		);
 	}
 
 	/** The partition of an index that lacks most: how far it is and how far the log is, as offsets. */

@@ -57,3 +57,18 @@ export async function dropSourceRows(
 	if (kind !== 'keep_until_source_deleted' && kind !== 'mirror_log') return;
 	await db.run(`DELETE FROM ${tableName(index)} WHERE _source = $1`, [source]);
 }
+
+/** Rows of a partition from an offset on: their records are gone from the log, never to come back. */
+export async function dropRowsFrom(
+	db: DuckDBConnection,
+	index: IndexTable,
+	source: number,
+	partitionId: number,
+	offset: bigint,
+): Promise<void> {
+	await db.run(`DELETE FROM ${tableName(index)} WHERE _source = $1 AND _partition = $2 AND _offset >= $3`, [
+		source,
+		partitionId,
+		offset,
+	]);
+}

@@ -44,6 +44,11 @@ export class MemoryLog implements PlaneLog {
 		partition.start = start;
 	}
 
+	/** As after a power cut: the last records were never on the disk. */
+	loseTail(stream: string, topic: string, partitionId: number, count: number): void {
+		this.partition(stream, topic, partitionId).records.splice(-count);
+	}
+
 	private topic(stream: string, topic: string): Topic | undefined {
 		return this.#streams.get(stream)?.get(topic);
 	}

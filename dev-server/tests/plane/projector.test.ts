@@ -245,6 +245,21 @@ describe('restart', () => {
 		}
 	});
 
+	it('rows of records that the log lost in a crash go, and what follows is projected', async () => {
+		let client = await open(folder);
+		await bind(client);
+		await client.publish('s', 't', 0, ['{"id":1}', '{"id":2}', '{"id":3}']);
+		await client.plane.settle();
+		await close(client);
+		log.loseTail('s', 't', 0, 1);
+		await client.publish('s', 't', 0, []);
+		client = await open(folder);
+		await client.plane.settle();
+		await client.publish('s', 't', 0, ['{"id":4}']);
+		await client.plane.settle();
+		expect(await client.rows('x')).toEqual([[1n, null], [2n, null], [4n, null]]);
+	});
+
 	it('a change that was owed when the process died is published after the restart', async () => {
 		const client = await open(folder);
 		await bind(client);
