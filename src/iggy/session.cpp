@@ -196,7 +196,7 @@ void Session::prove(Now now) {
 }
 
 std::uint64_t Session::watchdog_at() const {
-  auto at = heard_at_ + options_.watchdog;
+  auto at = std::max(heard_at_ + options_.watchdog, stretched_until_);
   for (const auto& pending : pending_)
     if (pending.phase == Phase::in_flight && is_managed(pending.command))
       at = std::max(at, pending.deadline + defaults::kWatchdogManagedGrace);
@@ -296,7 +296,7 @@ void Session::reset_connection() {
   login_again_at_ = login_transient_since_ = 0;
   ping_queued_ = false;
   ping_number_ = 0;
-  phase_deadline_ = probe_deadline_ = 0;
+  phase_deadline_ = probe_deadline_ = stretched_until_ = 0;
   session_ = 0;
   next_number_ = 1;
   newest_partition_answer_ = 0;

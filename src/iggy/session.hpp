@@ -206,6 +206,7 @@ class Session {
   void complete_frame(Pending& pending);
   void queue_again(Pending& pending);
   void finish(std::size_t index, const Reply& reply);
+  void leave_behind(const Pending& pending);
   void give_back_in_flight();
   void expire_requests(Now now);
   std::uint64_t jitter(std::uint64_t longest) { return longest / 2 + random_.below(longest / 2 + 1); }
@@ -247,6 +248,8 @@ class Session {
   std::uint64_t ready_at_ = 0;
   std::uint64_t phase_deadline_ = 0;  // of dialing, or of the credentials callback; 0: none
   std::uint64_t probe_deadline_ = 0;  // 0: the connection is not in doubt
+  std::uint64_t stretched_until_ =
+      0;  // the server may still be busy with a managed call that nobody waits for
   std::uint64_t dial_at_ = 0;
   std::optional<Now> last_now_;
 

@@ -54,6 +54,7 @@ Ticket Session::submit(Request&& request, Now now) {
 bool Session::cancel(Ticket ticket) {
   for (std::size_t index = 0; index < pending_.size(); ++index) {
     if (pending_[index].ticket != ticket) continue;
+    leave_behind(pending_[index]);
     pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
     return true;
   }
@@ -219,12 +220,19 @@ void Session::give_back_in_flight() {
   }
 }
 
+// A server answers in order: a managed call that was given up here still holds the line there.
+void Session::leave_behind(const Pending& pending) {
+  if (pending.phase != Phase::in_flight || !is_managed(pending.command)) return;
+  stretched_until_ = std::max(stretched_until_, pending.deadline + defaults::kWatchdogManagedGrace);
+}
+
 void Session::expire_requests(Now now) {
   for (std::size_t index = 0; index < pending_.size(); ++index) {
     auto& pending = pending_[index];
     if (now.mono_micros >= pending.deadline) {
       auto reply = outcome(pending.maybe_applied ? Outcome::unknown : Outcome::not_sent);
       reply.timed_out = true;
+      leave_behind(pending);
       finish(index--, reply);
     } else if (pending.phase == Phase::pausing && now.mono_micros >= pending.again_at) {
       pending.phase = Phase::queued;

@@ -122,7 +122,9 @@ std::string run_reply(const Json& sidecar, const Frame& frame) {
     return answer.from_status ? "" : "no refusal by status";
 
   if (expected.is_object() && expected.contains("result_count")) {
-    if ((expected["result_count"] == 0) != answer.ok) return "result_count";
+    bytes::Reader section(frame.body());
+    if (expected["result_count"] != section.u32() || (expected["result_count"] == 0) != answer.ok)
+      return "result_count";
     if (!answer.ok) {
       if (expected["index"] != 0) return "index";
       return expected["result"] == answer.code ? "" : "result: decoded " + std::to_string(answer.code);

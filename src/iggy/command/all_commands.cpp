@@ -72,8 +72,8 @@ constexpr Field kStats[] = {
     {"threads_count", Kind::u32},
     {"free_disk_space", Kind::u64},
     {"total_disk_space", Kind::u64},
-    {.key = "open_files_count", .kind = Kind::u64, .in = In::v12, .optional = true},
-    {.key = "open_files_limit", .kind = Kind::u64, .in = In::v12, .optional = true},
+    {.key = "open_files_count", .kind = Kind::u64, .in = In::v12, .tail = true},
+    {.key = "open_files_limit", .kind = Kind::u64, .in = In::v12, .tail = true},
 };
 
 constexpr Field kScope[] = {{.key = "scope", .kind = Kind::u8, .optional = true, .otherwise = 1}};

@@ -34,7 +34,7 @@ class Decoder {
     for (const auto& field : fields) {
       if (!in_.ok()) break;
       if ((field.in == In::v12) != is_v12(dialect_) && field.in != In::all) continue;
-      if (field.optional && in_.at_end()) continue;
+      if (field.tail && in_.at_end()) continue;
       if (field.kind == Kind::custom) {
         count += field.custom->decode(in_, dialect_, out_);
         continue;

@@ -73,7 +73,8 @@ struct Field {
   Fields nested = {};
   In in = In::all;
   bool counts = false;    // says how often the next list_counted repeats
-  bool optional = false;  // encode: absent means `otherwise`; decode: the body may end before it
+  bool optional = false;  // encode: absent means `otherwise`
+  bool tail = false;      // decode: the body may end before it
   std::uint64_t otherwise = 0;
   const Custom* custom = nullptr;
 };
