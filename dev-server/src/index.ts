@@ -71,6 +71,17 @@ export async function startServer(options: ServerOptions = {}): Promise<DevServe
 		fsync: options.fsync,
 		retentionMs: options.retentionMs,
 	});
+	try {
+		return await open(log, options, endpoints);
+	} catch (error) {
+		log.close();
+		throw error;
+	}
+}
+
+type Endpoints = Record<'ws' | 'tcp' | 'http', Endpoint | undefined>;
+
+async function open(log: Log, options: ServerOptions, endpoints: Endpoints): Promise<DevServer> {
 	const wire = new WireServer(log, {
 		users: options.users?.length ? options.users : [{ name: 'iggy', password: 'iggy' }],
 		tokens: options.tokens ?? [],

@@ -113,6 +113,18 @@ describe('a restart', () => {
 	});
 });
 
+it('a data folder has one owner at a time', () => {
+	const dataDir = folder();
+	const log = new Log({ dataDir });
+	expect(() => new Log({ dataDir })).toThrow(/in use by process/);
+	log.close();
+	new Log({ dataDir }).close();
+	writeFileSync(join(dataDir, 'lock'), '1\n');
+	expect(() => new Log({ dataDir })).toThrow('in use by process 1');
+	writeFileSync(join(dataDir, 'lock'), '4194305\n');
+	new Log({ dataDir }).close();
+});
+
 describe('a torn tail', () => {
 	it('is cut off wherever the write stopped, and appends go on', async () => {
 		const origin = folder();
@@ -270,6 +282,14 @@ describe('retention', () => {
 		expect([log.start('s', 't', 0), log.start('s', 't', 1)]).toEqual([3n, 2n]);
 		log.close();
 	});
+});
+
+it('a start that fails lets go of the data folder', async () => {
+	const dataDir = folder();
+	server = await startServer({ tcp: '127.0.0.1:0', plane: false });
+	const taken = server.addresses.tcp!;
+	await expect(startServer({ tcp: taken, dataDir, plane: false })).rejects.toThrow('EADDRINUSE');
+	new Log({ dataDir }).close();
 });
 
 it('one server answers a login of a user that an earlier run knew under the same id', async () => {
