@@ -8,8 +8,9 @@
 
 #include "agdx/type_kind.hpp"
 
-// The shortest spelling of a cell, recognized by comparing words. Whatever does not look like it goes the general
-// way (query_reply.cpp), which means the same and says what is wrong. Only for use where `cell_margin` bytes can be read.
+// The shortest spelling of a cell, recognized by comparing words. Whatever does not look like it goes the
+// general way (query_reply.cpp), which means the same and says what is wrong. Only for use where
+// `cell_margin` bytes can be read.
 namespace tidemark::agdx::cell {
 
 // The longest fixed part of a cell: a decimal with all its keys takes 70 bytes.

@@ -10,8 +10,8 @@
 
 namespace tidemark::agdx {
 
-// The values of one field of a result, in the memory layout of Apache Arrow but for two things: a `fixed` has offsets
-// as a `binary` does, and a struct has offsets too, so that a null takes no room in its children.
+// The values of one field of a result, in the memory layout of Apache Arrow but for two things: a `fixed` has
+// offsets as a `binary` does, and a struct has offsets too, so that a null takes no room in its children.
 //
 //   validity  one bit a slot, 1 = not null; bits behind the last slot are undefined
 //   values    boolean: one bit a slot · int, date: i32 · long, times: i64 · float: f32 · double: f64 ·

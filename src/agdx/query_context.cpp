@@ -17,7 +17,8 @@ constexpr Names relations = names(relation_list);
 bool check_page(tape::Value page, Error& error) {
   const auto cursor = page.get("next_cursor");
   const bool has_cursor = cursor.exists() && !cursor.is_null();
-  return page.get("has_more").boolean() == has_cursor || refuse(error, Rule::page_cursor_agreement, "has_more");
+  return page.get("has_more").boolean() == has_cursor ||
+         refuse(error, Rule::page_cursor_agreement, "has_more");
 }
 
 constexpr Field page_fields[] = {
@@ -62,10 +63,7 @@ constexpr Field boundary_fields[] = {blob("digest"), name("relation_to_current",
 constexpr Message boundary{boundary_fields};
 
 constexpr Field frontier_fields[] = {
-    text("stream"),
-    text("topic"),
-    u32("partition_id"),
-    u64("topic_created_at_micros").optional(),
+    text("stream"),        text("topic"), u32("partition_id"), u64("topic_created_at_micros").optional(),
     u64("applied_offset"),
 };
 constexpr Message frontier{frontier_fields};
@@ -77,7 +75,9 @@ std::uint32_t level(tape::Value name) {
 }
 
 bool there(tape::Value value) { return value.exists() && !value.is_null(); }
-bool nonzero(tape::Value value) { return value.is(tape::Tag::bytes) ? !all_zero(value.bytes()) : number(value) != 0; }
+bool nonzero(tape::Value value) {
+  return value.is(tape::Tag::bytes) ? !all_zero(value.bytes()) : number(value) != 0;
+}
 bool not_negative(tape::Value value) {
   std::int64_t whole = 0;
   return value.to_i64(whole) && whole >= 0;

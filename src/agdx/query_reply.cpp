@@ -142,9 +142,10 @@ bool minimal(std::span<const std::uint8_t> unscaled) {
       at += length;
       const auto* tail = column.decimal_tail;
       const auto size = column.decimal_tail_size;
-      const auto difference = (cell::load<std::uint64_t>(at) ^ cell::load<std::uint64_t>(tail)) |
-                              (cell::load<std::uint64_t>(at + 8) ^ cell::load<std::uint64_t>(tail + 8)) |
-                              (cell::load<std::uint64_t>(at + size - 8) ^ cell::load<std::uint64_t>(tail + size - 8));
+      const auto difference =
+          (cell::load<std::uint64_t>(at) ^ cell::load<std::uint64_t>(tail)) |
+          (cell::load<std::uint64_t>(at + 8) ^ cell::load<std::uint64_t>(tail + 8)) |
+          (cell::load<std::uint64_t>(at + size - 8) ^ cell::load<std::uint64_t>(tail + size - 8));
       if (difference != 0 || !decimal_fits(unscaled, column.decimal_limit)) break;
       column.push_decimal(unscaled);
       at += size;
@@ -178,7 +179,8 @@ std::span<const std::uint8_t> decimal_bytes(const QueryColumn& column, std::uint
   const auto* from = column.values.data() + std::size_t{slot} * 16;
   for (std::size_t index = 0; index < 16; ++index) out[index] = from[15 - index];
   std::size_t skip = 0;
-  while (skip < 15 && ((out[skip] == 0x00 && out[skip + 1] < 0x80) || (out[skip] == 0xFF && out[skip + 1] >= 0x80)))
+  while (skip < 15 &&
+         ((out[skip] == 0x00 && out[skip + 1] < 0x80) || (out[skip] == 0xFF && out[skip + 1] >= 0x80)))
     ++skip;
   return {out + skip, 16 - skip};
 }
@@ -208,8 +210,8 @@ bool key_before(const QueryColumn& column, std::uint32_t a, std::uint32_t b) {
       return compare_bytes(decimal_bytes(column, a, first), decimal_bytes(column, b, second)) < 0;
     }
     case TypeKind::uuid:
-      return std::memcmp(column.values.data() + std::size_t{a} * 16, column.values.data() + std::size_t{b} * 16,
-                         16) < 0;
+      return std::memcmp(column.values.data() + std::size_t{a} * 16,
+                         column.values.data() + std::size_t{b} * 16, 16) < 0;
     case TypeKind::string:
     case TypeKind::fixed:
     case TypeKind::binary: return compare_bytes(run(a), run(b)) < 0;

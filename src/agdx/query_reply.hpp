@@ -14,9 +14,9 @@
 
 namespace tidemark::agdx {
 
-// Reads query replies into columns in one pass, and refuses a reply as a whole for any broken rule. Keep one for
-// many pages: its buffers are reused, and a page whose fields are byte for byte those of the last one skips them.
-// Everything that it hands out lives until the next decode().
+// Reads query replies into columns in one pass, and refuses a reply as a whole for any broken rule. Keep one
+// for many pages: its buffers are reused, and a page whose fields are byte for byte those of the last one
+// skips them. Everything that it hands out lives until the next decode().
 class QueryReplyDecoder {
  public:
   enum class Outcome : std::uint8_t {

@@ -20,8 +20,8 @@ constexpr std::uint32_t default_page = 50;
 
 constexpr const char* direction_list[] = {"asc", "desc"};
 constexpr const char* operator_list[] = {"eq", "ne", "lt", "lte", "gt", "gte", "in", "contains", "prefix"};
-constexpr const char* function_list[] = {"count", "count_distinct", "sum",        "avg",
-                                         "min",   "max",            "percentile", "std_dev"};
+constexpr const char* function_list[] = {"count", "count_distinct", "sum",    "avg", "min",
+                                         "max",   "percentile",     "std_dev"};
 constexpr Names directions = names(direction_list);
 constexpr Names operators = names(operator_list);
 constexpr Names functions = names(function_list);
@@ -30,9 +30,7 @@ bool there(tape::Value value) { return value.exists() && !value.is_null(); }
 bool some(tape::Value array) { return array.count() > 0; }
 
 constexpr Row value_row(const char* key) { return {key, Kind::custom, &typed_value}; }
-constexpr Row query_name(const char* key) {
-  return text(key).keeps(Limit::name, Rule::query_name);
-}
+constexpr Row query_name(const char* key) { return text(key).keeps(Limit::name, Rule::query_name); }
 
 // --- target
 
@@ -44,7 +42,8 @@ bool check_snapshot(tape::Value snapshot, Error& error) {
 constexpr Field snapshot_fields[] = {i64("value")};
 constexpr Message snapshot_message{snapshot_fields, check_snapshot};
 constexpr Field snapshot_value = message("", snapshot_message);
-constexpr Variant snapshot_variants[] = {{"snapshot_id", &snapshot_value}, {"timestamp_micros", &snapshot_value}};
+constexpr Variant snapshot_variants[] = {{"snapshot_id", &snapshot_value},
+                                         {"timestamp_micros", &snapshot_value}};
 constexpr Union snapshot{snapshot_variants, Union::Tagging::kind};
 
 constexpr Field operational_fields[] = {query_name("index")};
@@ -138,7 +137,8 @@ constexpr Custom time_range{read_range, check_range, write_range};
 bool check_vector(tape::Value vector, Error& error) {
   const bool plain = each(vector.get("embedding"), [](tape::Value item, std::uint32_t) {
     double value = 0;
-    return item.to_f64(value) && std::isfinite(static_cast<float>(value)) && !(value == 0 && std::signbit(value));
+    return item.to_f64(value) && std::isfinite(static_cast<float>(value)) &&
+           !(value == 0 && std::signbit(value));
   });
   return plain || refuse(error, Rule::vector, "embedding");
 }
@@ -255,7 +255,7 @@ constexpr Message raw_sql{sql_fields, check_sql};
 
 bool check_raw_alone(tape::Value query, Error& error) {
   constexpr std::string_view lists[] = {"by_key", "order"};
-  constexpr std::string_view parts[] = {"message_type", "time_range", "filter",   "vector",
+  constexpr std::string_view parts[] = {"message_type", "time_range", "filter", "vector",
                                         "text",         "aggregate",  "having"};
   for (const auto key : lists)
     if (some(query.get(key))) return refuse(error, Rule::raw_sql_exclusive, key);
@@ -284,24 +284,15 @@ bool check_query(tape::Value query, Error& error) {
 }
 
 constexpr Field query_fields[] = {
-    id("execution_id").nonzero(Rule::execution_id),
-    one_of("target", query_target),
-    u64("deadline_micros").nonzero(Rule::deadline),
-    message("by_key", match).list().unless(),
-    query_name("message_type").optional(),
-    Row("time_range", Kind::custom, &time_range).optional(),
-    one_of("filter", query_filter).optional(),
-    message("vector", vector_search).optional(),
-    message("text", text_search).optional(),
-    message("order", order).list().unless(),
-    message("page", page_request).otherwise(),
-    message("aggregate", aggregate_message).optional(),
-    one_of("having", query_filter).optional(),
-    boolean("distinct").unless(),
-    message("select", selection).otherwise(),
-    query_name("fork").optional(),
-    message("raw_sql", raw_sql).optional(),
-    name("consistency", consistency_levels).unless(),
+    id("execution_id").nonzero(Rule::execution_id), one_of("target", query_target),
+    u64("deadline_micros").nonzero(Rule::deadline), message("by_key", match).list().unless(),
+    query_name("message_type").optional(),          Row("time_range", Kind::custom, &time_range).optional(),
+    one_of("filter", query_filter).optional(),      message("vector", vector_search).optional(),
+    message("text", text_search).optional(),        message("order", order).list().unless(),
+    message("page", page_request).otherwise(),      message("aggregate", aggregate_message).optional(),
+    one_of("having", query_filter).optional(),      boolean("distinct").unless(),
+    message("select", selection).otherwise(),       query_name("fork").optional(),
+    message("raw_sql", raw_sql).optional(),         name("consistency", consistency_levels).unless(),
 };
 constexpr Message query_message{query_fields, check_query};
 

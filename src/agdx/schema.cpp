@@ -57,9 +57,9 @@ enum TypeKey : std::size_t {
   value_required,
   map_value,
 };
-constexpr const char* type_keys[] = {"kind",    "precision",        "scale",   "length", "fields", "element_id",
-                                     "element_required", "element", "key_id", "key",    "value_id",
-                                     "value_required",   "value"};
+constexpr const char* type_keys[] = {"kind",       "precision",        "scale",   "length", "fields",
+                                     "element_id", "element_required", "element", "key_id", "key",
+                                     "value_id",   "value_required",   "value"};
 constexpr const char* field_keys[] = {"id", "name", "required", "field_type", "doc"};
 
 class FieldReader {

@@ -370,7 +370,8 @@ TypedView view_value(tape::Value value) { return {kind_of(value.get("kind").text
 
 Rule check_decimal(std::span<const std::uint8_t> unscaled, std::uint32_t precision, std::uint32_t scale) {
   if (unscaled.empty() || unscaled.size() > 16) return Rule::decimal_length;
-  if (unscaled.size() > 1 && ((unscaled[0] == 0x00 && unscaled[1] < 0x80) || (unscaled[0] == 0xFF && unscaled[1] >= 0x80)))
+  if (unscaled.size() > 1 &&
+      ((unscaled[0] == 0x00 && unscaled[1] < 0x80) || (unscaled[0] == 0xFF && unscaled[1] >= 0x80)))
     return Rule::decimal_not_minimal;
   if (precision < 1 || precision > max_decimal_precision || scale > precision) return Rule::decimal_precision;
   return within_digits(magnitude(unscaled), precision) ? Rule::none : Rule::decimal_digits;
@@ -480,9 +481,7 @@ void write_value(tape::Value value, cbor::Writer& out) {
       }
       break;
     }
-    default:
-      view.value.to_i64(whole);
-      out.i64(whole);
+    default: view.value.to_i64(whole); out.i64(whole);
   }
 }
 

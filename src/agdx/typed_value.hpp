@@ -8,9 +8,9 @@
 #include "bytes/writer.hpp"
 #include "cbor/writer.hpp"
 
-// One typed value: { kind, value } as on the wire, on a tape. Bytes are bytes, a decimal is { unscaled, precision,
-// scale }, a struct [{ field_id, value }], a map [{ key, value }]. Values inside query results are not read this way
-// but into columns (query_reply.hpp).
+// One typed value: { kind, value } as on the wire, on a tape. Bytes are bytes, a decimal is { unscaled,
+// precision, scale }, a struct [{ field_id, value }], a map [{ key, value }]. Values inside query results are
+// not read this way but into columns (query_reply.hpp).
 namespace tidemark::agdx {
 
 // Reads one value; refuses only what cannot be read.
@@ -35,7 +35,8 @@ struct TypedView {
 };
 TypedView view_value(tape::Value value);
 
-// Whether big-endian two's complement in the fewest bytes, 1 to 16, within `precision` digits; else the rule broken.
+// Whether big-endian two's complement in the fewest bytes, 1 to 16, within `precision` digits; else the rule
+// broken.
 [[nodiscard]] Rule check_decimal(std::span<const std::uint8_t> unscaled, std::uint32_t precision,
                                  std::uint32_t scale);
 // What orders the keys of a map. Clears `out`.

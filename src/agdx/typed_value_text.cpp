@@ -178,9 +178,7 @@ void json(tape::Value value, Text& out) {
       out.add(']');
       break;
     }
-    default:
-      view.value.to_i64(whole);
-      out.integer(whole);
+    default: view.value.to_i64(whole); out.integer(whole);
   }
   out.add('}');
 }

@@ -10,6 +10,8 @@
 #include "agdx/kv.hpp"
 #include "agdx/projection.hpp"
 #include "agdx/query_control.hpp"
+#include "agdx/query_request.hpp"
+#include "agdx/table.hpp"
 
 namespace vectors {
 
@@ -20,7 +22,12 @@ const agdx::Field* find_message(std::string_view name) {
     std::string_view name;
     const agdx::Field* type;
   };
+  static const agdx::Field query_target = agdx::table::one_of("", agdx::query_target);
+  static const agdx::Field query_errors = agdx::table::one_of("", agdx::query_error).list();
   static const Entry entries[] = {
+      {"QueryEnvelope", &agdx::query_envelope},
+      {"QueryTarget", &query_target},
+      {"array of QueryError", &query_errors},
       {"ManagedRequestEnvelope", &agdx::managed_request_envelope},
       {"ManagedReadEnvelope", &agdx::managed_read_envelope},
       {"ManagedReplyEnvelope", &agdx::managed_reply_envelope},

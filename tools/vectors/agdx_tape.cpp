@@ -113,6 +113,9 @@ std::string differs(const json& wanted, Value value, bool lenient) {
     double number = 0;
     if (!value.to_f64(number)) return mismatch(wanted, "no float");
     const auto& given = wanted.at("$float");
+    if (given == "NaN" && std::isnan(number)) return {};
+    if (given == "Infinity" && number > 0 && std::isinf(number)) return {};
+    if (given == "-Infinity" && number < 0 && std::isinf(number)) return {};
     return given.is_number() && given.get<double>() == number ? std::string()
                                                               : mismatch(wanted, std::to_string(number));
   }
