@@ -103,6 +103,10 @@ describe('values', () => {
 		});
 	});
 
+	it('text keeps every character, a zero character too', async () => {
+		expect((await column(['"a\\u0000b"', '"\\ud83d\\ude00é"', '""'])).values).toEqual(['a\u0000b', '😀é', '']);
+	});
+
 	it('a declared type takes only its own values', async () => {
 		const client = await open();
 		await bind(client, {}, [{ name: 'id', pointer: '/id' }, { name: 'value', pointer: '/value', field_type: 'int' }]);
