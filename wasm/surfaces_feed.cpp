@@ -3,7 +3,7 @@
 namespace tidemark::wasm {
 
 const client::Surfaces& surfaces() {
-  static const client::Surfaces all{&iggy::feed_commands()};
+  static const client::Surfaces all{&iggy::feed_commands(), nullptr};
   return all;
 }
 

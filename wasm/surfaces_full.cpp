@@ -3,7 +3,7 @@
 namespace tidemark::wasm {
 
 const client::Surfaces& surfaces() {
-  static const client::Surfaces all{&iggy::all_commands()};
+  static const client::Surfaces all{&iggy::all_commands(), &client::managed_task};
   return all;
 }
 

@@ -76,10 +76,7 @@ void Call::on_reply(std::uint32_t, const Reply& reply, Now) {
       asked_ = false;
       return;
     }
-    auto problem = problem_of(reply);
-    problem.kind = "ambiguous";
-    problem.message = "no answer came: it may have taken effect, or not";
-    return finish(std::move(problem));
+    return finish(ambiguous());
   }
   finish(problem_of(reply));
 }

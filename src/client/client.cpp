@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "client/connection_event.hpp"
+#include "client/probe_task.hpp"
 #include "client/reader_tape.hpp"
 #include "client/tasks.hpp"
+#include "iggy/operation.hpp"
 
 namespace tidemark::client {
 namespace {
@@ -33,6 +35,14 @@ iggy::SessionOptions session_options(tape::Value options) {
   milliseconds(options.get("watchdog_ms"), result.watchdog);
   milliseconds(options.get("credentials_timeout_ms"), result.credentials_timeout);
   return result;
+}
+
+Problem not_linked() {
+  Problem problem;
+  problem.kind = "unsupported";
+  problem.message = "this build of the client has no managed commands";
+  problem.surface = "managed";
+  return problem;
 }
 
 // The session and the operations draw from sequences of their own: what one does must not change the other.
@@ -126,6 +136,10 @@ std::optional<std::uint64_t> Client::deadline() const {
 std::optional<iggy::Outgoing> Client::transmit(Now now) { return session_.poll_transmit(now); }
 
 std::uint32_t Client::call(std::uint32_t command, tape::Value args, CallOptions options, Now now) {
+  if (iggy::is_managed(command)) {
+    if (surfaces_.managed == nullptr) return refuse(not_linked());
+    return start(surfaces_.managed(command, args, options, managed_, random_), now);
+  }
   return start(
       std::make_unique<CallTask>(Call(command, args, options, session_.dialect(), *surfaces_.commands)), now);
 }
@@ -151,10 +165,28 @@ std::uint32_t Client::offset_for_time(tape::Value args, Now now) {
       now);
 }
 
-std::uint32_t Client::probe(Now) { return refuse(closed()); }
-std::uint32_t Client::wait_until_ready(std::uint64_t, Now) { return refuse(closed()); }
+ProbeTask& Client::probing() {
+  if (auto* task = router_.find(probe_)) return static_cast<ProbeTask&>(*task);
+  probe_ = router_.next_id();
+  auto task = std::make_unique<ProbeTask>(managed_.capabilities);
+  auto& probe = *task;
+  router_.add(probe_, std::move(task));
+  return probe;
+}
+
+std::uint32_t Client::probe(Now now) {
+  const auto ticket = router_.next_id();
+  probing().wait(ticket);
+  step(now);
+  return ticket;
+}
+
+std::uint32_t Client::wait_until_ready(std::uint64_t timeout_micros, Now now) {
+  return start(std::make_unique<ReadinessTask>(managed_.capabilities, timeout_micros), now);
+}
 
 void Client::cancel(std::uint32_t ticket, Now now) {
+  if (auto* task = router_.find(probe_)) static_cast<ProbeTask&>(*task).leave(ticket);
   router_.remove(ticket);
   step(now);
 }
@@ -252,6 +284,8 @@ void Client::on_state(const iggy::SessionEvent& event, Now) {
   events_.raw(connection_event(event));
   if (event.state != iggy::SessionState::ready) return;
   router_.new_session(event.dialect);
+  // Another session may be another server, or another state of it: what was known is asked anew.
+  probing();
 }
 
 }  // namespace tidemark::client

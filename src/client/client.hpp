@@ -10,6 +10,7 @@
 #include "agdx/name_table.hpp"
 #include "client/call.hpp"
 #include "client/events.hpp"
+#include "client/managed_task.hpp"
 #include "client/router.hpp"
 #include "feed/partitions.hpp"
 #include "iggy/command/command.hpp"
@@ -18,11 +19,14 @@
 
 namespace tidemark::client {
 
+class ProbeTask;
 class ReaderTask;
 
 // What a build of the client can say: a small module links only the commands that it needs.
 struct Surfaces {
   const iggy::CommandSet* commands = nullptr;
+  // Nothing where managed commands are not linked in: calls of them are refused.
+  decltype(&managed_task) managed = nullptr;
 };
 
 // One session, the operations that live on it and what they have learned. The only object that JavaScript
@@ -85,15 +89,19 @@ class Client {
   void on_state(const iggy::SessionEvent& event, Now now);
   std::uint32_t refuse(const Problem& problem);
   std::uint32_t start(std::unique_ptr<Task> task, Now now);
+  // The probe under way, or a new one.
+  ProbeTask& probing();
 
   Surfaces surfaces_;
   Random random_;
   iggy::Session session_;
   Events events_;
+  ManagedState managed_;
   agdx::NameTable names_;
   feed::Partitions partitions_;
   // After everything that tasks refer to, so that they go first.
   Router router_;
+  std::uint32_t probe_ = 0;  // the task of the probe under way, if it is not over
 };
 
 }  // namespace tidemark::client

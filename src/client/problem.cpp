@@ -23,11 +23,20 @@ std::string message_of(const Problem& problem) {
   if (problem.kind == "timeout") return "no answer in time";
   if (problem.kind == "transport") return "the connection was lost before an answer came";
   if (problem.kind == "cancelled") return "cancelled";
+  if (problem.kind == "ambiguous") return "no answer came: it may have taken effect, or not";
+  if (problem.kind == "unsupported") return "the server does not offer this";
   if (problem.kind == "publish")
     return std::to_string(problem.committed.value_or(0)) + " records are stored, " +
            std::to_string(problem.unconfirmed) + " may be";
   if (problem.kind == "closed") return "the connection is closed, or not let in";
   return std::string(problem.kind);
+}
+
+Problem of_kind(std::string_view kind) {
+  Problem problem;
+  problem.kind = kind;
+  problem.message = message_of(problem);
+  return problem;
 }
 
 }  // namespace
@@ -50,6 +59,26 @@ Problem problem_of(const feed::Failure& failure) {
   return problem;
 }
 
+Problem problem_of(const agdx::Failure& failure) {
+  Problem problem;
+  problem.kind = agdx::failure_kind_name(failure.kind);
+  problem.error = failure.error;
+  problem.code = failure.code;
+  problem.code_name = failure.code_name;
+  problem.retryable = failure.retryable;
+  if (failure.kind == agdx::FailureKind::command && failure.code_name.empty()) {
+    const auto& info = iggy::code_info(failure.code);
+    problem.code_name = info.name;
+    if (!problem.retryable) problem.retryable = iggy::retryable(info.action);
+  }
+  problem.surface = failure.surface;
+  problem.feature = failure.feature;
+  problem.operation_id = failure.operation_id;
+  problem.detail = failure.detail;
+  problem.message = failure.message.empty() ? message_of(problem) : failure.message;
+  return problem;
+}
+
 Problem problem_of(const Reply& reply) { return problem_of(feed::failure_of(reply)); }
 
 Problem refused(const Error& error) {
@@ -60,12 +89,8 @@ Problem refused(const Error& error) {
   return problem;
 }
 
-Problem closed() {
-  Problem problem;
-  problem.kind = "closed";
-  problem.message = message_of(problem);
-  return problem;
-}
+Problem closed() { return of_kind("closed"); }
+Problem ambiguous() { return of_kind("ambiguous"); }
 
 void write(tape::Writer& out, const Problem& problem) {
   TapeMap map(out);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "agdx/failure.hpp"
 #include "bytes/error.hpp"
 #include "bytes/tape.hpp"
 #include "feed/failure.hpp"
@@ -29,9 +30,12 @@ struct Problem {
 };
 
 Problem problem_of(const feed::Failure& failure);
+Problem problem_of(const agdx::Failure& failure);
 Problem problem_of(const Reply& reply);
 Problem refused(const Error& error);
 Problem closed();
+// A write whose answer got lost.
+Problem ambiguous();
 
 void write(tape::Writer& out, const Problem& problem);
 

@@ -1,0 +1,35 @@
+#include "client/managed_task.hpp"
+
+#include <utility>
+
+#include "agdx/managed_call.hpp"
+
+namespace tidemark::client {
+namespace {
+
+class ManagedTask final : public TicketTask {
+ public:
+  ManagedTask(std::uint32_t command, tape::Value args, agdx::ManagedCallOptions options, ManagedState& state,
+              Random& random)
+      : call_(command, args, options, state.capabilities, state.frontier, random) {}
+  Operation& operation() override { return call_; }
+
+ private:
+  bool done() const override { return call_.finished(); }
+  std::optional<Problem> problem() const override {
+    if (const auto& failure = call_.failure()) return problem_of(*failure);
+    return std::nullopt;
+  }
+  void write_result(tape::Writer& out) const override { out.copy(call_.value()); }
+  agdx::ManagedCall call_;
+};
+
+}  // namespace
+
+std::unique_ptr<Task> managed_task(std::uint32_t command, tape::Value args, CallOptions options,
+                                   ManagedState& state, Random& random) {
+  const agdx::ManagedCallOptions managed{options.timeout_micros, options.ungated};
+  return std::make_unique<ManagedTask>(command, args, managed, state, random);
+}
+
+}  // namespace tidemark::client
