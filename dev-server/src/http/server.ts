@@ -35,6 +35,11 @@ async function handle(
 	harden(options, response);
 	const refusal = options.access.hostRefusal(request);
 	if (refusal) return json(response, 403, { error: refusal });
+	allowOrigin(options.access, request, response);
+	if (request.method === 'OPTIONS') {
+		response.writeHead(204).end();
+		return;
+	}
 	const path = new URL(request.url ?? '/', 'http://localhost').pathname;
 	const reading = request.method === 'GET' || request.method === 'HEAD';
 	if (path === '/faults' || path === '/status') {
@@ -69,6 +74,16 @@ async function faults(
 		chunks.push(chunk);
 	}
 	json(response, 200, await options.fault(JSON.parse(Buffer.concat(chunks).toString('utf8'))));
+}
+
+/** Lets a page of an allowed origin read the answers; a page of any other never gets past its browser. */
+function allowOrigin(access: Access, request: IncomingMessage, response: ServerResponse): void {
+	const { origin } = request.headers;
+	response.setHeader('Vary', 'Origin');
+	if (origin === undefined || access.originRefusal(request)) return;
+	response.setHeader('Access-Control-Allow-Origin', origin);
+	response.setHeader('Access-Control-Allow-Methods', 'GET, POST');
+	response.setHeader('Access-Control-Allow-Headers', 'Content-Type');
 }
 
 function harden(options: HttpOptions, response: ServerResponse): void {

@@ -180,6 +180,16 @@ describe('HTTP', () => {
 		expect(await post(json, '{"kind":"drop","comand":100}')).toBe(422);
 	});
 
+	it('lets pages of allowed origins read answers, and no others', async () => {
+		await start({ origins: ['http://localhost:*'] });
+		const ask = (origin: string, method: string): Promise<Response> =>
+			fetch(`${server.addresses.http}/faults`, { method, headers: { Origin: origin } });
+		const allowed = await ask('http://localhost:5173', 'OPTIONS');
+		expect(allowed.headers.get('access-control-allow-origin')).toBe('http://localhost:5173');
+		const refused = await ask('http://evil.example', 'OPTIONS');
+		expect(refused.headers.get('access-control-allow-origin')).toBeNull();
+	});
+
 	it('serves the page with its types and a strict policy, and nothing above it', async () => {
 		const { mkdtempSync, mkdirSync, symlinkSync, writeFileSync } = await import('node:fs');
 		const root = mkdtempSync('/tmp/tidemark-http-');
