@@ -11,7 +11,7 @@ namespace tidemark::wasm {
 namespace {
 
 // Words of js/core/glue.ts.
-enum EventKind : std::uint32_t { none = 0, tape_event = 1, changes = 2, records = 3 };
+enum EventKind : std::uint32_t { none = 0, tape_event = 1, changes = 2, records = 3, page_event = 4 };
 enum CallFlag : std::uint32_t { ungated = 1, ensure = 2 };
 
 std::uint64_t micros(double ms) { return ms > 0 ? static_cast<std::uint64_t>(ms * 1000.0) : 0; }
@@ -100,8 +100,14 @@ std::uint32_t Core::event() {
       answer_tape();
       return tape_event;
     }
+    if (event->kind == client::Event::Kind::page) {
+      page_ = event->page;
+      if (page(*event) != 0) return page_event;
+      continue;
+    }
     if (const auto kind = batch(event->reader); kind != none) return kind;
   }
+  page_.reset();
   // What a large event took is given back.
   if (answer_.capacity() > 64 * 1024) answer_ = bytes::Buffer();
   return none;

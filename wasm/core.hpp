@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "client/client.hpp"
 #include "descriptor.hpp"
@@ -58,10 +60,14 @@ class Core {
   tape::Value tape(std::uint32_t length) const { return tape::Value{input_.first(length)}; }
   void answer_tape() { descriptor_.reset().put(std::span<const std::uint8_t>(answer_)); }
   std::uint32_t batch(std::uint32_t reader);
+  // Of targets without queries: nothing.
+  std::uint32_t page(const client::Event& event);
 
   Input input_;
   Descriptor descriptor_;
   bytes::Buffer answer_;
+  std::shared_ptr<const agdx::QueryReplyDecoder> page_;  // that JavaScript copies from
+  std::vector<std::uint32_t> page_words_;
   Now now_;
   std::optional<client::Client> client_;
 };

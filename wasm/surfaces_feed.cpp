@@ -7,4 +7,6 @@ const client::Surfaces& surfaces() {
   return all;
 }
 
+std::uint32_t Core::page(const client::Event&) { return 0; }
+
 }  // namespace tidemark::wasm

@@ -33,7 +33,7 @@ std::optional<Event> Events::next() {
   return first;
 }
 
-void Events::raw(bytes::Buffer tape) { queue_.push_back({Event::Kind::tape, 0, std::move(tape)}); }
+void Events::raw(bytes::Buffer tape) { queue_.push_back({Event::Kind::tape, 0, std::move(tape), 0, {}}); }
 
 void Events::generation_only(std::string_view type, std::uint32_t generation) {
   raw(event(type, [&](TapeMap& map) { map.u32("generation", generation); }));
@@ -57,14 +57,18 @@ void Events::failure(std::uint32_t ticket, const Problem& problem) {
   }));
 }
 
-void Events::batch(std::uint32_t reader) { queue_.push_back({Event::Kind::batch, reader, {}}); }
+void Events::page(std::uint32_t ticket, std::shared_ptr<const agdx::QueryReplyDecoder> page) {
+  queue_.push_back({Event::Kind::page, 0, {}, ticket, std::move(page)});
+}
+
+void Events::batch(std::uint32_t reader) { queue_.push_back({Event::Kind::batch, reader, {}, 0, {}}); }
 
 void Events::reader_failure(std::uint32_t reader, const Problem& problem) {
   auto tape = event("reader-failure", [&](TapeMap& map) {
     map.u32("reader", reader);
     write(map.at("error"), problem);
   });
-  queue_.push_back({Event::Kind::tape, reader, std::move(tape)});
+  queue_.push_back({Event::Kind::tape, reader, std::move(tape), 0, {}});
 }
 
 void Events::reader_state(std::uint32_t reader, feed::ReaderState state) {
@@ -72,7 +76,7 @@ void Events::reader_state(std::uint32_t reader, feed::ReaderState state) {
     map.u32("reader", reader);
     map.text("state", state_name(state));
   });
-  queue_.push_back({Event::Kind::tape, reader, std::move(tape)});
+  queue_.push_back({Event::Kind::tape, reader, std::move(tape), 0, {}});
 }
 
 void Events::forget_reader(std::uint32_t reader) {

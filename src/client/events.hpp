@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -11,14 +12,20 @@
 #include "client/problem.hpp"
 #include "feed/reader_options.hpp"
 
+namespace tidemark::agdx {
+class QueryReplyDecoder;
+}
+
 namespace tidemark::client {
 
 // What the owner must know next. A `tape` is a CoreEvent of js/core/contract.ts as a map; of a `batch` the
-// reader holds the columns until its next read.
+// reader holds the columns until its next read; a `page` is the result of a query, held by the event.
 struct Event {
-  enum class Kind : std::uint8_t { tape, batch } kind = Kind::tape;
+  enum class Kind : std::uint8_t { tape, batch, page } kind = Kind::tape;
   std::uint32_t reader = 0;
   bytes::Buffer tape;
+  std::uint32_t ticket = 0;  // of a page
+  std::shared_ptr<const agdx::QueryReplyDecoder> page;
 };
 
 // Events in the order they happened, each with its own data.
@@ -32,6 +39,7 @@ class Events {
   void capabilities(std::span<const std::uint8_t> value);
   void result(std::uint32_t ticket, std::span<const std::uint8_t> value);
   void failure(std::uint32_t ticket, const Problem& problem);
+  void page(std::uint32_t ticket, std::shared_ptr<const agdx::QueryReplyDecoder> page);
   void batch(std::uint32_t reader);
   void reader_failure(std::uint32_t reader, const Problem& problem);
   void reader_state(std::uint32_t reader, feed::ReaderState state);

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "agdx/command.hpp"
 #include "agdx/managed_call.hpp"
+#include "client/query_task.hpp"
 
 namespace tidemark::client {
 namespace {
@@ -28,6 +30,8 @@ class ManagedTask final : public TicketTask {
 
 std::unique_ptr<Task> managed_task(std::uint32_t command, tape::Value args, CallOptions options,
                                    ManagedState& state, Random& random) {
+  if (command == agdx::command::query || command == agdx::command::query_page)
+    return query_task(command, args, options, state, random);
   const agdx::ManagedCallOptions managed{options.timeout_micros, options.ungated};
   return std::make_unique<ManagedTask>(command, args, managed, state, random);
 }

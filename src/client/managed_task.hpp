@@ -7,6 +7,7 @@
 #include "agdx/hello_probe.hpp"
 #include "agdx/readiness.hpp"
 #include "client/call.hpp"
+#include "client/query_decoders.hpp"
 #include "client/tasks.hpp"
 #include "machine/random.hpp"
 
@@ -17,6 +18,7 @@ namespace tidemark::client {
 struct ManagedState {
   agdx::Capabilities capabilities;
   agdx::SeenFrontier frontier;
+  QueryDecoders query_decoders;
 };
 
 // A managed command (from 1,000,000 on). The state and the numbers must outlive the task.
