@@ -3,7 +3,13 @@
  * SQL are the plane's own.
  */
 import { join } from 'node:path';
-import { type DuckDBConnection, DuckDBInstance, type DuckDBType, type DuckDBValue } from '@duckdb/node-api';
+import {
+	type DuckDBConnection,
+	DuckDBInstance,
+	type DuckDBPreparedStatement,
+	type DuckDBType,
+	type DuckDBValue,
+} from '@duckdb/node-api';
 
 export type Params = DuckDBValue[];
 
@@ -34,10 +40,10 @@ export class Database {
 	transaction<T>(work: (writer: DuckDBConnection) => Promise<T>): Promise<T> {
 		const run = this.#tail.then(async () => {
 			if (this.#closed) throw new Error('the database is closed');
-			await this.writer.run('BEGIN TRANSACTION');
+			await execute(this.writer, 'BEGIN TRANSACTION');
 			try {
 				const result = await work(this.writer);
-				await this.writer.run('COMMIT');
+				await execute(this.writer, 'COMMIT');
 				return result;
 			} catch (error) {
 				await this.writer.run('ROLLBACK').catch(() => undefined);
@@ -88,4 +94,22 @@ export async function rows(
 					Object.fromEntries(types.map((t, i) => [String(i + 1), t])) as never,
 				);
 	return reader.getRows();
+}
+
+const statements = new WeakMap<DuckDBConnection, Map<string, DuckDBPreparedStatement>>();
+
+/** For statements of every batch: parsed and planned once for the connection. */
+export async function execute(db: DuckDBConnection, sql: string, params: Params = []): Promise<void> {
+	let known = statements.get(db);
+	if (known === undefined) {
+		known = new Map();
+		statements.set(db, known);
+	}
+	let statement = known.get(sql);
+	if (statement === undefined) {
+		statement = await db.prepare(sql);
+		known.set(sql, statement);
+	}
+	statement.bind(params);
+	await statement.run();
 }

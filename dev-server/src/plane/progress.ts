@@ -4,7 +4,7 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Source } from './control_model.js';
-import { type Database, rows } from './database.js';
+import { type Database, execute, rows } from './database.js';
 import type { Change } from './feed.js';
 
 export interface Position {
@@ -82,7 +82,7 @@ export async function writePosition(
 	indexNumber: number,
 	position: Position,
 ): Promise<void> {
-	await db.run('INSERT OR REPLACE INTO plane_progress VALUES ($1, $2, $3, $4, $5, $6)', [
+	await execute(db, 'INSERT OR REPLACE INTO plane_progress VALUES ($1, $2, $3, $4, $5, $6)', [
 		source,
 		partitionId,
 		indexNumber,
@@ -99,7 +99,7 @@ export interface OwedChange {
 }
 
 export async function oweChange(db: DuckDBConnection, { id, change }: OwedChange): Promise<void> {
-	await db.run('INSERT INTO plane_outbox VALUES ($1, $2, $3, $4, $5, $6, $7)', [
+	await execute(db, 'INSERT INTO plane_outbox VALUES ($1, $2, $3, $4, $5, $6, $7)', [
 		id,
 		change.index,
 		change.partitionId,
@@ -112,7 +112,7 @@ export async function oweChange(db: DuckDBConnection, { id, change }: OwedChange
 
 /** Forgets changes up to an id: they are in the feed. */
 export async function settleOwed(db: DuckDBConnection, upTo: bigint): Promise<void> {
-	await db.run('DELETE FROM plane_outbox WHERE id <= $1', [upTo]);
+	await execute(db, 'DELETE FROM plane_outbox WHERE id <= $1', [upTo]);
 }
 
 export async function owedChanges(db: DuckDBConnection): Promise<OwedChange[]> {

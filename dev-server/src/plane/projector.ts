@@ -116,7 +116,6 @@ export class Projector {
 				this.notify();
 			}
 		}
-		await this.guarded(() => this.outbox.tidy());
 	}
 
 	/** A failure moves no position: the work is tried again after a pause. */
@@ -255,6 +254,7 @@ export class Projector {
 	}
 
 	private async retain(): Promise<void> {
+		await this.outbox.tidy();
 		// A purge makes no sound: a mirror looks for itself.
 		if (this.catalog.bindings.some((b) => b.retention?.kind === 'mirror_log')) this.wake();
 		for (const binding of this.catalog.bindings) {
@@ -351,6 +351,7 @@ export class Projector {
 		clearTimeout(this.#retry);
 		this.#retry = undefined;
 		while (this.#running !== undefined) await this.#running;
+		await this.outbox.tidy().catch(() => undefined);
 		this.notify();
 	}
 }
