@@ -29,12 +29,11 @@ export class DatabaseConnection {
 		if (this.#opener.owned) open?.then((database) => database.close()).catch(() => {});
 	}
 
-	async #connect(): Promise<IDBDatabase> {
-		const opening = this.#opener.open();
+	#connect(): Promise<IDBDatabase> {
 		const forget = (): void => {
 			if (this.#open === promise) this.#open = undefined;
 		};
-		const promise = opening.then((database) => {
+		const promise = this.#opener.open().then((database) => {
 			// A newer tab wants to upgrade, or the user clears the site's data: stand in nobody's way.
 			database.addEventListener('versionchange', () => {
 				forget();
@@ -43,7 +42,6 @@ export class DatabaseConnection {
 			database.addEventListener('close', forget);
 			return database;
 		});
-		this.#open = promise;
 		promise.catch(forget);
 		return promise;
 	}

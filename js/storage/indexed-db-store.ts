@@ -188,6 +188,7 @@ export class IndexedDbStore implements Store<IDBTransaction> {
 		operation: string,
 		body: (database: IDBDatabase, own: StoreKey) => Promise<T>,
 	): Promise<T> {
+		if (key.name !== '') this.#bound ??= key;
 		const own = { scope: this.#options.scope ?? key.scope, name: key.name };
 		const connection = this.#connection(key);
 		for (let attempt = 1; ; attempt++) {
