@@ -76,6 +76,12 @@ std::uint32_t DurableReading::records_to_ask() const {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(left, 1, state_.options.batch));
 }
 
+// Whether a partition has a request to make. A batch that is full is finished, not filled further.
+bool DurableReading::asks(const PartitionLog& log) const {
+  if (full_) return log.need == Need::first;
+  return log.need != Need::nothing && log.need != Need::topic;
+}
+
 std::optional<Request> DurableReading::poll_request(Now now) {
   if (!state_.under_way) return std::nullopt;
   if (next_round_at_) {
@@ -93,12 +99,12 @@ std::optional<Request> DurableReading::poll_request(Now now) {
     topic_tag_ = state_.take_tag();
     return state_.source.get_topic(topic_tag_);
   }
-  if (full_ || in_flight_ >= max_in_flight) return std::nullopt;
+  if (in_flight_ >= max_in_flight) return std::nullopt;
   for (std::size_t step = 0; step < logs_.size(); ++step) {
     cursor_ = (cursor_ + 1) % logs_.size();
     auto& log = logs_[cursor_];
     if (log.tag != 0 || now.mono_micros < log.not_before) continue;
-    if (log.need == Need::nothing || log.need == Need::topic) continue;
+    if (!asks(log)) continue;
     ++in_flight_;
     log.tag = state_.take_tag();
     log.asking = log.need;
@@ -344,6 +350,8 @@ void DurableReading::settle(Now now) {
   bool all_read = !full_;
   for (const auto& log : logs_) {
     if (log.need == Need::nothing) continue;
+    // Lost history that is known and not yet named may not be passed by a batch.
+    if (log.need == Need::first) return;
     // What has to wait is left for the next read when there is something to hand over.
     if (!full_ && !(something && now.mono_micros < log.not_before)) return;
     all_read = false;
@@ -395,9 +403,9 @@ std::optional<std::uint64_t> DurableReading::poll_deadline() const {
     consider(topic_attempts_.retry_at());
     return earliest;
   }
-  if (full_ || in_flight_ >= max_in_flight) return std::nullopt;
+  if (in_flight_ >= max_in_flight) return std::nullopt;
   for (const auto& log : logs_)
-    if (log.tag == 0 && log.need != Need::nothing && log.need != Need::topic) consider(log.not_before);
+    if (log.tag == 0 && asks(log)) consider(log.not_before);
   return earliest;
 }
 

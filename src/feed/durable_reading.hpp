@@ -47,6 +47,7 @@ class DurableReading final : public Reading {
   void on_poll(PartitionLog& log, const Reply& reply, Now now);
   void take(PartitionLog& log, std::uint64_t head);
   std::uint32_t records_to_ask() const;
+  bool asks(const PartitionLog& log) const;
 
   ReadState& state_;
   std::vector<PartitionLog> logs_;  // as the read under way sees them, ascending by partition

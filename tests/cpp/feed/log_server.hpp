@@ -242,6 +242,7 @@ class Drive {
         if (*deadline > now.mono_micros) waits.push_back(*deadline - now.mono_micros), pass(waits.back());
         operation.expire(now);
       } else {
+        done();
         return;
       }
     }
