@@ -1,3 +1,12 @@
+// Node 20 does not declare `navigator` at all.
+function lockManager(): LockManager | undefined {
+	return globalThis.navigator?.locks as LockManager | undefined;
+}
+
+export function hasLocks(): boolean {
+	return lockManager() !== undefined;
+}
+
 /**
  * Waits for the named Web Lock and returns the function that gives it back, or `undefined` at once where there are no
  * Web Locks. Waiting has no time limit: another tab may hold the lock for as long as it lives.
@@ -6,8 +15,7 @@
  */
 export async function takeLock(name: string, signal: AbortSignal): Promise<(() => void) | undefined> {
 	signal.throwIfAborted();
-	// Node 20 does not declare `navigator` at all.
-	const locks = globalThis.navigator?.locks as LockManager | undefined;
+	const locks = lockManager();
 	if (locks === undefined) return undefined;
 	return new Promise((resolve, reject) => {
 		locks

@@ -4,7 +4,7 @@ import { defaults } from '../connect/defaults.js';
 import type { Gap, ReaderBatch, ReaderOptions } from '../core/contract.js';
 import { isRetryable } from '../errors/classify.js';
 import { ClosedError, HistoryLostError, InvalidError, PositionConflictError } from '../errors/index.js';
-import { takeLock } from '../platform/locks.js';
+import { hasLocks, takeLock } from '../platform/locks.js';
 import { type PositionSource, samePositions } from '../storage/store.js';
 import type { Batch, ColumnsOf, CommitResult } from './batch.js';
 import type { WatcherState } from './events.js';
@@ -217,7 +217,7 @@ export class Run<C, Tx> {
 		await this.#awake?.promise;
 		if (this.#hasTurn) return false;
 		const { lockName, listener } = this.#parts;
-		if (lockName !== undefined) {
+		if (lockName !== undefined && hasLocks()) {
 			listener.state('waiting_for_turn');
 			// Waiting is a state like any other and has no time limit.
 			const { signal } = this.#restart;
