@@ -146,6 +146,7 @@ void ManagedCall::wrap(Now now) {
 std::optional<Request> ManagedCall::poll_request(Now now) {
   if (step_ != Step::ready) return std::nullopt;
   if (!wrapped_) wrap(now);
+  if (!finished_ && maybe_applied_ && now.mono_micros >= give_up_at_) ambiguous();
   if (finished_) return std::nullopt;
   step_ = Step::waiting;
   Request request;

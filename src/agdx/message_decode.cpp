@@ -257,7 +257,6 @@ class Decoder {
 
   // Recursion ends at the reader's depth limit.
   void any() {
-    const auto from = in_.position();
     switch (in_.peek()) {
       case cbor::Major::whole: return tape_.u64(in_.u64());
       case cbor::Major::negative: return tape_.i64(in_.i64());
@@ -278,7 +277,7 @@ class Decoder {
         }
         return tape_.close(mark, count);
       }
-      case cbor::Major::tag: return in_.fail(Rule::wrong_type, from);
+      case cbor::Major::tag: return tape_.u128(in_.u128());
       case cbor::Major::simple: break;
     }
     if (in_.take_null()) return tape_.null();

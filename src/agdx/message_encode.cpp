@@ -156,7 +156,8 @@ class Encoder {
       bool write_it = true;
       if (field.presence == Presence::optional) write_it = !none;
       if (field.presence == Presence::skip_default) write_it = !none && !is_default(field, entry);
-      if (field.presence == Presence::required && none && !(field.kind == Kind::any && entry.exists())) {
+      const bool given = !none || field.limit == Limit::equals || (field.kind == Kind::any && entry.exists());
+      if (field.presence == Presence::required && !given) {
         const Path::Step step(path_, field.key);
         return fail(Rule::missing_field);
       }
@@ -175,7 +176,9 @@ class Encoder {
       const auto entry = value.get(field.key);
       const Path::Step step(path_, field.key);
       out_.text(field.key);
-      if (!absent(entry) || (field.kind == Kind::any && field.presence == Presence::required))
+      if (absent(entry) && field.limit == Limit::equals)
+        out_.u64(field.minimum);  // a version that only has one value need not be said
+      else if (!absent(entry) || (field.kind == Kind::any && field.presence == Presence::required))
         write(field, entry);
       else if (field.presence == Presence::nullable)
         out_.null();
@@ -252,7 +255,7 @@ class Encoder {
 
   void any(tape::Value value, std::uint32_t depth) {
     if (depth >= cbor::max_depth) return fail(Rule::cbor_depth);
-    std::uint64_t whole = 0;
+    tape::U128 whole;
     std::int64_t negative = 0;
     double real = 0;
     switch (value.tag()) {
@@ -281,7 +284,7 @@ class Encoder {
         return;
       }
       default:
-        if (value.to_u64(whole)) return out_.u64(whole);
+        if (value.to_u128(whole)) return out_.u128(whole);
         if (value.to_i64(negative)) return out_.i64(negative);
         fail(Rule::integer_range);
     }

@@ -36,7 +36,7 @@ bool check_projection(tape::Value value, Error& error) {
 
 constexpr Field projection_fields[] = {
     text("id").label(Rule::projection_id),
-    text("name").keeps(Limit::label, Rule::projection_id, 0, 255),
+    text("name").keeps(Limit::label, Rule::projection_field, 0, 255),
     u32("version").otherwise(1),
     u8("kind").unless(),
     name("content_type", content_types).otherwise(),

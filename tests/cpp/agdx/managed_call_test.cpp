@@ -86,6 +86,19 @@ TEST_CASE("the pauses of a mutation double from 100 ms to 2 s, halved at most by
   CHECK(at.size() > 15);
 }
 
+TEST_CASE("a wake long after the budget ends as ambiguous and sends nothing") {
+  Plane plane;
+  auto call = plane.call(command::kv_set, set_args);
+  const auto request = call.poll_request(plane.clock.now);
+  REQUIRE(request);
+  call.on_reply(request->tag, lost(), plane.clock.now);
+  plane.clock.advance(3'600'000'000);
+  call.expire(plane.clock.now);
+  CHECK_FALSE(call.poll_request(plane.clock.now));
+  REQUIRE(call.failure());
+  CHECK(call.failure()->kind == FailureKind::ambiguous);
+}
+
 TEST_CASE("a mutation that fails for good is not repeated") {
   Plane plane;
   auto call = plane.call(command::kv_set, set_args);

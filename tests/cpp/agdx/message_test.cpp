@@ -161,6 +161,10 @@ TEST_CASE("a request from JavaScript takes its own number types and defaults") {
   bytes::Buffer out;
   REQUIRE_FALSE(encode_valid(agdx::kv_scan, tape::Value{args}, out));
   CHECK(out == hex("a3617601696e616d657370616365616e656c696d69741864"));
+  const auto without_version = agdx::test::tape_of({{"namespace", "n"}, {"limit", 100}});
+  bytes::Buffer same;
+  REQUIRE_FALSE(encode_valid(agdx::kv_scan, tape::Value{without_version}, same));
+  CHECK(same == out);
 }
 
 TEST_CASE("a request from JavaScript is refused for what it says too much, too big or too little") {
