@@ -26,9 +26,13 @@ bool all_zero(std::span<const std::uint8_t> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte == 0; });
 }
 
-std::size_t frame_size(const std::uint8_t* frame) {
-  return kMessageHeaderSize + std::size_t{load<std::uint32_t>(frame + 32)} + load<std::uint32_t>(frame + 36);
+// 64 bits wide also where a size is not: two lengths of the sender's could wrap to a small one.
+std::uint64_t frame_size(const std::uint8_t* frame) {
+  return std::uint64_t{kMessageHeaderSize} + load<std::uint32_t>(frame + 32) +
+         load<std::uint32_t>(frame + 36);
 }
+// Of a frame that check_frames() has seen, or that was just written.
+std::size_t checked_size(const std::uint8_t* frame) { return static_cast<std::size_t>(frame_size(frame)); }
 
 // The batch checksum covers bytes 0-39, 48-51 and the producer when there is one, then every frame's own
 // checksum. The parts are gathered first: 8 bytes per message cost less than a second, streaming hash in the
@@ -171,7 +175,7 @@ void BatchReader::check_frames(std::span<const std::uint8_t> batch, bool verify)
     if (verify && load<std::uint64_t>(frame + 40) != 0) return fail(Rule::batch_reserved, at + 40);
     last_delta = delta;
     count += 1;
-    at += length;
+    at += static_cast<std::size_t>(length);
   }
   if (count != header_.count) return fail(Rule::count_mismatch, kCountAt);
   if (!verify) return;
@@ -179,7 +183,7 @@ void BatchReader::check_frames(std::span<const std::uint8_t> batch, bool verify)
     return fail(Rule::batch_checksum, kChecksumAt);
   for (std::size_t at = kBatchHeaderSize; at < batch.size();) {
     const auto* frame = batch.data() + at;
-    const auto length = frame_size(frame);
+    const auto length = checked_size(frame);
     if (xxh3_64({frame + 8, length - 8}) != load<std::uint64_t>(frame))
       return fail(Rule::message_checksum, at);
     at += length;

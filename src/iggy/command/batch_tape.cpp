@@ -162,7 +162,8 @@ std::uint32_t decode_fetch_reply(bytes::Reader& in, Dialect dialect, tape::Write
                                        {"records_len", Kind::u32}};
   constexpr std::size_t kEntrySize = 56;
   const auto count = in.u32();
-  const auto entries = in.take(std::size_t{count} * kEntrySize);
+  if (count > in.remaining() / kEntrySize) in.fail(Rule::truncated);
+  const auto entries = in.take(in.ok() ? count * kEntrySize : 0);
   out.key("sections");
   const auto list = out.open(tape::Tag::array);
   for (std::uint32_t index = 0; index < count && in.ok(); ++index) {
