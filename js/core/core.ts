@@ -23,6 +23,9 @@ import { readTape, TapeWriter } from './tape.js';
 
 const WAKE_CAUSES: readonly WakeCause[] = ['visible', 'online', 'focus', 'pageshow', 'call'];
 
+/** Copies a query page out; only the target that has queries brings it along. */
+export type PageReader = (memory: Memory, descriptor: number) => { ticket: number; page: unknown };
+
 // A safety net that only speaks: freeing is the owner's, since a collection may come any time or never.
 const leaks =
 	typeof FinalizationRegistry === 'function'
@@ -38,10 +41,17 @@ export class Core implements CoreClient {
 	readonly #names: string[] = [];
 	readonly #identities = new Map<number, SourceIdentity>();
 	readonly #descriptor: number;
+	readonly #readPage: PageReader | undefined;
 	#native: NativeCore | undefined;
 
-	constructor(module: CoreModule, options: CoreOptions = {}, seed: BigUint64Array = drawSeed()) {
+	constructor(
+		module: CoreModule,
+		options: CoreOptions = {},
+		seed: BigUint64Array = drawSeed(),
+		readPage?: PageReader,
+	) {
 		this.#memory = module.memory;
+		this.#readPage = readPage;
 		const native = new module.glue.Core();
 		this.#native = native;
 		this.#descriptor = native.descriptor();
@@ -121,6 +131,7 @@ export class Core implements CoreClient {
 		const kind = this.#core.event();
 		if (kind === EventKind.none) return undefined;
 		if (kind === EventKind.tape) return this.#answer() as CoreEvent;
+		if (kind === EventKind.page) return this.#page();
 		return this.#batch(kind);
 	}
 
@@ -219,6 +230,12 @@ export class Core implements CoreClient {
 		const words = this.#memory.words();
 		const at = this.#descriptor >>> 2;
 		return readTape(this.#memory.bytes(), words[at]!, words[at + 1]!);
+	}
+
+	#page(): CoreEvent {
+		if (this.#readPage === undefined) throw new Error('this build of the client reads no query pages');
+		const { ticket, page } = this.#readPage(this.#memory, this.#descriptor);
+		return { type: 'result', ticket, value: page };
 	}
 
 	#batch(kind: number): CoreEvent {

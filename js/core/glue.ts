@@ -65,7 +65,7 @@ export interface NativeCore {
 /** Bits of `call`'s flags. */
 export const CallFlag = { ungated: 1, ensure: 2 } as const;
 
-export const EventKind = { none: 0, tape: 1, changes: 2, records: 3 } as const;
+export const EventKind = { none: 0, tape: 1, changes: 2, records: 3, page: 4 } as const;
 
 /** Change records by hand, without a client: for payloads that an application has got by itself. */
 export interface NativeChangeDecoder {

@@ -18,7 +18,11 @@ const BYTES = 11;
 const ARRAY = 12;
 const MAP = 13;
 
-const decoder = new TextDecoder();
+/** A query's filter may have 64 levels, each of which is a map and an array. */
+const MAX_DEPTH = 256;
+
+// A byte order mark is part of the text like any other character.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
 /** What can be written to a tape: plain data. `undefined` entries of an object are left out. */
@@ -135,7 +139,7 @@ export class TapeWriter {
 	}
 
 	#value(value: unknown, depth: number): void {
-		if (depth > 64) throw new RangeError('value is nested too deeply');
+		if (depth > MAX_DEPTH) throw new RangeError('value is nested too deeply');
 		switch (typeof value) {
 			case 'undefined':
 				this.#tag(NULL);

@@ -1,0 +1,187 @@
+import type { Memory } from './memory.js';
+import { readTape } from './tape.js';
+
+/** Kinds of columns, by the number that the core gives them. */
+export const KINDS = [
+	'boolean',
+	'int',
+	'long',
+	'float',
+	'double',
+	'decimal',
+	'date',
+	'time_micros',
+	'timestamp_micros',
+	'timestamp_tz_micros',
+	'string',
+	'uuid',
+	'fixed',
+	'binary',
+	'struct',
+	'list',
+	'map',
+] as const;
+
+export type ColumnKind = (typeof KINDS)[number];
+
+/**
+ * One column, in the memory layout of Apache Arrow but for two things: a `fixed` has offsets as a `binary` does, and a
+ * struct has offsets too, so that a null takes no room in its children. Owned by the caller.
+ */
+export interface QueryColumn {
+	readonly kind: ColumnKind;
+	readonly length: number;
+	readonly nullCount: number;
+	/** One bit a slot, 1 = not null; undefined when nothing is null. */
+	readonly validity: Uint8Array | undefined;
+	/**
+	 * boolean: bits · int, date: Int32Array · long and times: BigInt64Array · float: Float32Array · double: Float64Array ·
+	 * decimal: 16 bytes a slot, little-endian two's complement · uuid: 16 bytes a slot · string, fixed, binary: the bytes
+	 */
+	readonly values: Uint8Array | Int32Array | BigInt64Array | Float32Array | Float64Array;
+	/** `length + 1` places: in `values` of string, fixed and binary; in the children of struct, list and map. */
+	readonly offsets: Uint32Array | undefined;
+	/** Of a string: the same places in the decoded text. The very `offsets` when all of it is ASCII. */
+	readonly utf16: Uint32Array | undefined;
+	readonly precision: number;
+	readonly scale: number;
+	/** A struct's fields, a list's element, a map's key and value. */
+	readonly children: readonly QueryColumn[];
+}
+
+/** A page of a query result as the core hands it over. `details` and `fields` are camelCase objects. */
+export interface QueryPageColumns {
+	readonly rows: number;
+	readonly fields: unknown;
+	readonly details: { readonly page: unknown; readonly context: unknown };
+	readonly columns: readonly QueryColumn[];
+	readonly scores: QueryColumn | undefined;
+}
+
+const HEAD = { ticket: 0, rows: 1, details: 2, fields: 4, scores: 6, count: 7, columns: 8 } as const;
+const COLUMN_WORDS = 12;
+
+/** Reads the page whose words (wasm/query.cpp) the descriptor points at. One buffer holds all columns. */
+export function ownedPage(memory: Memory, descriptor: number): { ticket: number; page: QueryPageColumns } {
+	const words = memory.words();
+	const at = words[descriptor >>> 2]! >>> 2;
+	const bytes = memory.bytes();
+	const count = words[at + HEAD.count]!;
+	const hasScores = words[at + HEAD.scores] === 1;
+	const total = count + (hasScores ? 1 : 0);
+	const owner = new ColumnOwner(words, bytes, at + HEAD.columns, total);
+	const columns: QueryColumn[] = [];
+	let next = 0;
+	while (next < count) {
+		const [column, end] = owner.tree(next);
+		columns.push(column);
+		next = end;
+	}
+	return {
+		ticket: words[at + HEAD.ticket]!,
+		page: {
+			rows: words[at + HEAD.rows]!,
+			details: readTape(bytes, words[at + HEAD.details]!, words[at + HEAD.details + 1]!) as {
+				page: unknown;
+				context: unknown;
+			},
+			fields: readTape(bytes, words[at + HEAD.fields]!, words[at + HEAD.fields + 1]!),
+			columns,
+			scores: hasScores ? owner.tree(count)[0] : undefined,
+		},
+	};
+}
+
+/** Copies every column of a page into one buffer of exactly the size that they need: each starts at a multiple of 8. */
+class ColumnOwner {
+	readonly #words: Uint32Array;
+	readonly #heap: Uint8Array;
+	readonly #at: number;
+	readonly #target: Uint8Array<ArrayBuffer>;
+	#used = 0;
+
+	constructor(words: Uint32Array, heap: Uint8Array, at: number, count: number) {
+		this.#words = words;
+		this.#heap = heap;
+		this.#at = at;
+		let size = 0;
+		for (let index = 0; index < count; index++) {
+			const column = at + index * COLUMN_WORDS;
+			if (words[column + 4] !== 0) size += round((words[column + 1]! + 7) >>> 3);
+			size += round(words[column + 6]!);
+			if (words[column + 7] !== 0) size += round(words[column + 9]! * 4);
+			if (words[column + 8] !== 0) size += round(words[column + 9]! * 4);
+		}
+		this.#target = new Uint8Array(size);
+	}
+
+	/** The column of a node and the node after its subtree. */
+	tree(node: number): [QueryColumn, number] {
+		const words = this.#words;
+		const at = this.#at + node * COLUMN_WORDS;
+		const kind = KINDS[words[at]!]!;
+		const length = words[at + 1]!;
+		const validity = words[at + 4]!;
+		const offsets = words[at + 7]! === 0 ? undefined : this.#u32(words[at + 7]!, words[at + 9]!);
+		const utf16 = words[at + 8]! === 0 ? undefined : this.#u32(words[at + 8]!, words[at + 9]!);
+		const column = {
+			kind,
+			length,
+			nullCount: words[at + 2]!,
+			validity: validity === 0 ? undefined : this.#bytes(validity, (length + 7) >>> 3),
+			values: this.#values(kind, words[at + 5]!, words[at + 6]!),
+			offsets,
+			utf16: kind === 'string' ? (utf16 ?? offsets) : undefined,
+			precision: words[at + 10]!,
+			scale: words[at + 11]!,
+			children: [] as QueryColumn[],
+		};
+		let next = node + 1;
+		for (let left = words[at + 3]!; left > 0; left--) {
+			const [child, end] = this.tree(next);
+			column.children.push(child);
+			next = end;
+		}
+		return [column, next];
+	}
+
+	#values(kind: ColumnKind, address: number, length: number): QueryColumn['values'] {
+		const start = this.#copy(address, length);
+		const { buffer } = this.#target;
+		switch (kind) {
+			case 'int':
+			case 'date':
+				return new Int32Array(buffer, start, length >>> 2);
+			case 'long':
+			case 'time_micros':
+			case 'timestamp_micros':
+			case 'timestamp_tz_micros':
+				return new BigInt64Array(buffer, start, length >>> 3);
+			case 'float':
+				return new Float32Array(buffer, start, length >>> 2);
+			case 'double':
+				return new Float64Array(buffer, start, length >>> 3);
+			default:
+				return new Uint8Array(buffer, start, length);
+		}
+	}
+
+	#u32(address: number, count: number): Uint32Array {
+		return new Uint32Array(this.#target.buffer, this.#copy(address, count * 4), count);
+	}
+
+	#bytes(address: number, length: number): Uint8Array {
+		return new Uint8Array(this.#target.buffer, this.#copy(address, length), length);
+	}
+
+	#copy(address: number, length: number): number {
+		const start = this.#used;
+		this.#target.set(this.#heap.subarray(address, address + length), start);
+		this.#used = start + round(length);
+		return start;
+	}
+}
+
+function round(bytes: number): number {
+	return (bytes + 7) & ~7;
+}

@@ -1,0 +1,128 @@
+import { type Abortable, signalOf } from '../connect/abort.js';
+import { requireCapability } from '../connect/capabilities.js';
+import type { Context } from '../connect/context.js';
+import { ManagedId } from '../connect/identity.js';
+import type { Now } from '../core/contract.js';
+import type { QueryPageColumns } from '../core/query.js';
+import { InvalidError } from '../errors/index.js';
+import type { Query } from './request.js';
+import { QueryResult } from './result.js';
+
+const QUERY = 1_000_200;
+const QUERY_PAGE = 1_000_201;
+const QUERY_CANCEL = 1_000_202;
+const QUERY_STATUS = 1_000_203;
+const CONTRACT_VERSION = 1;
+const MAX_DEADLINE_MS = 25_000;
+/** The answer may come this long after the deadline. */
+const REPLY_GRACE_MS = 2_000;
+
+export interface QueryExecutionStatus {
+	readonly executionId: ManagedId;
+	readonly state: 'queued' | 'planning' | 'running' | 'completed' | 'cancelled' | 'failed' | 'expired';
+	readonly startedAtMicros: bigint;
+	readonly finishedAtMicros?: bigint;
+	readonly scannedBytes: bigint;
+	readonly producedBytes: bigint;
+	readonly rowCount: number;
+	/** Of a failed one: the error in the contract's own terms. */
+	readonly error?: unknown;
+}
+
+/** A fresh identity: 48 bits of milliseconds, then 80 random bits. */
+export function newExecutionId(now: Now): ManagedId {
+	const bytes = crypto.getRandomValues(new Uint8Array(16));
+	let milliseconds = Math.floor(now.wall);
+	for (let index = 5; index >= 0; index--) {
+		bytes[index] = milliseconds % 256;
+		milliseconds = Math.floor(milliseconds / 256);
+	}
+	return ManagedId.fromBytes(bytes);
+}
+
+export function defaultDeadlineMicros(now: Now, ms = MAX_DEADLINE_MS): bigint {
+	return BigInt(Math.floor((now.wall + ms) * 1000));
+}
+
+/** Sends a whole query and waits for its page. */
+export async function runQuery(
+	context: Context,
+	query: Query,
+	signal: AbortSignal | undefined,
+): Promise<QueryResult> {
+	const timeoutMs = waitFor(context, query.deadlineMicros);
+	const page = await context.call<QueryPageColumns>(
+		QUERY,
+		{ v: CONTRACT_VERSION, query },
+		{ surface: 'query', operation: 'query', timeoutMs, signal },
+	);
+	return new QueryResult(page);
+}
+
+/**
+ * A further page of an execution.
+ *
+ * @throws {UnsupportedError} the server pages by new queries only
+ */
+export async function queryPage(
+	context: Context,
+	executionId: ManagedId,
+	cursor: string,
+	deadlineMicros: bigint,
+	signal?: Abortable,
+): Promise<QueryResult> {
+	requireCapability(context.capabilities.query.cursorPaging, 'query', 'cursorPaging');
+	const timeoutMs = waitFor(context, deadlineMicros);
+	const page = await context.call<QueryPageColumns>(
+		QUERY_PAGE,
+		{ v: CONTRACT_VERSION, executionId: executionId.toBytes(), cursor, deadlineMicros },
+		{ surface: 'query', operation: 'query page', timeoutMs, signal },
+	);
+	return new QueryResult(page);
+}
+
+export async function queryStatus(
+	context: Context,
+	executionId: ManagedId,
+	signal?: Abortable,
+): Promise<QueryExecutionStatus> {
+	requireCapability(context.capabilities.query.executionStatus, 'query', 'executionStatus');
+	return statusCall(context, QUERY_STATUS, executionId, 'query status', signal);
+}
+
+export async function cancelQuery(
+	context: Context,
+	executionId: ManagedId,
+	signal?: Abortable,
+): Promise<QueryExecutionStatus> {
+	requireCapability(context.capabilities.query.cancellation, 'query', 'cancellation');
+	return statusCall(context, QUERY_CANCEL, executionId, 'cancel query', signal);
+}
+
+async function statusCall(
+	context: Context,
+	command: number,
+	executionId: ManagedId,
+	operation: string,
+	given: Abortable,
+): Promise<QueryExecutionStatus> {
+	const status = await context.call<{ executionId: Uint8Array; rowCount: bigint }>(
+		command,
+		{ v: CONTRACT_VERSION, executionId: executionId.toBytes() },
+		{ surface: 'query', operation, signal: signalOf(given) },
+	);
+	return {
+		...status,
+		executionId: ManagedId.fromBytes(status.executionId),
+		rowCount: Number(status.rowCount),
+	} as unknown as QueryExecutionStatus;
+}
+
+function waitFor(context: Context, deadlineMicros: bigint): number {
+	const left = Number(deadlineMicros) / 1000 - context.driver.now().wall;
+	// A moment passes between choosing a deadline and sending.
+	if (left > MAX_DEADLINE_MS + 1) {
+		throw new InvalidError(`query: a deadline is at most ${MAX_DEADLINE_MS} ms away`, { rule: 'deadline' });
+	}
+	return Math.max(left, 0) + REPLY_GRACE_MS;
+}
