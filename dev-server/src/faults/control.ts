@@ -1,5 +1,5 @@
 import type { Plane } from '../contract.js';
-import type { TopicMeta } from '../log/catalog.js';
+import type { TopicMeta } from '../log/catalog_model.js';
 import type { Log } from '../log/log.js';
 import type { WireServer } from '../wire/server.js';
 import { type Field, Fields } from './fields.js';

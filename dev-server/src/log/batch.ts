@@ -13,7 +13,11 @@ const ORIGIN_TIMESTAMP = 24;
 const LENGTH = 32;
 const CHECKSUM = 40;
 const COUNT = 48;
-const RESERVED = 52;
+const PRODUCER_FLAG = 52;
+const PRODUCER_ID = 56;
+const PRODUCER_EPOCH = 64;
+const PRODUCER_SEQUENCE = 68;
+const RESERVED = 72;
 
 const FRAME_ID = 8;
 const FRAME_OFFSET_DELTA = 24;
@@ -54,13 +58,23 @@ function frameLength(batch: Buffer, at: number): number {
 	);
 }
 
-/** Bytes 0-39 and 48-51 of the header, then the checksum of every frame; payloads enter only through those. */
+/**
+ * Bytes 0-39 and 48-51 of the header, the producer when there is one, then the checksum of every frame; payloads
+ * enter only through those.
+ */
 function batchChecksum(batch: Buffer, count: number): bigint {
-	const input = Buffer.allocUnsafe(44 + 8 * count);
+	const produced = batch[PRODUCER_FLAG] === 1;
+	const input = Buffer.allocUnsafe((produced ? 59 : 44) + 8 * count);
 	batch.copy(input, 0, 0, 40);
 	batch.copy(input, 40, COUNT, COUNT + 4);
 	let at = BATCH_HEADER;
 	let to = 44;
+	if (produced) {
+		input[to] = 1;
+		batch.copy(input, to + 1, PRODUCER_ID, PRODUCER_EPOCH + 2);
+		batch.copy(input, to + 11, PRODUCER_SEQUENCE, PRODUCER_SEQUENCE + 4);
+		to += 15;
+	}
 	for (let index = 0; index < count; index++) {
 		input.writeInt32LE(batch.readInt32LE(at), to);
 		input.writeInt32LE(batch.readInt32LE(at + 4), to + 4);
@@ -74,13 +88,46 @@ function seal(batch: Buffer, count: number): void {
 	batch.writeBigUInt64LE(batchChecksum(batch, count), CHECKSUM);
 }
 
-/** Checks everything about a producer's batch before it may be stored. `batch` holds exactly one batch. */
-export function verifyBatch(batch: Buffer, expectedCount?: number): BatchFault | undefined {
+export interface Producer {
+	id: bigint;
+	epoch: number;
+	/** Sequence number of the batch's first message; the next one follows on, and wraps to 0 after 2^31-1. */
+	sequence: number;
+}
+
+/** The producer that a verified batch names. */
+export function batchProducer(batch: Buffer): Producer | undefined {
+	if (batch[PRODUCER_FLAG] !== 1) return undefined;
+	return {
+		id: batch.readBigUInt64LE(PRODUCER_ID),
+		epoch: batch.readUInt16LE(PRODUCER_EPOCH),
+		sequence: batch.readUInt32LE(PRODUCER_SEQUENCE),
+	};
+}
+
+function producerFits(batch: Buffer, allowed: boolean): boolean {
+	const flag = batch.readUInt32LE(PRODUCER_FLAG);
+	if (flag === 0) return batch.subarray(PRODUCER_ID, RESERVED).every((byte) => byte === 0);
+	if (flag !== 1 || !allowed) return false;
+	const signed = batch[PRODUCER_ID + 7]! | batch[PRODUCER_EPOCH + 1]! | batch[PRODUCER_SEQUENCE + 3]!;
+	return signed < 0x80 && batch.readUInt16LE(PRODUCER_EPOCH + 2) === 0;
+}
+
+/**
+ * Checks everything about a producer's batch before it may be stored. `batch` holds exactly one batch. Only some
+ * protocol versions know the producer section.
+ */
+export function verifyBatch(
+	batch: Buffer,
+	expectedCount?: number,
+	mayNameProducer = true,
+): BatchFault | undefined {
 	if (batch.length < BATCH_HEADER) return 'format';
 	if (batch.readBigUInt64LE(LENGTH) !== BigInt(batch.length)) return 'format';
 	const count = batchCount(batch);
 	if (count === 0 || (expectedCount !== undefined && count !== expectedCount)) return 'format';
 	if (count > (batch.length - BATCH_HEADER) / FRAME_HEADER) return 'format';
+	if (!producerFits(batch, mayNameProducer)) return 'format';
 	for (let at = RESERVED; at < BATCH_HEADER; at += 4) if (batch.readInt32LE(at) !== 0) return 'format';
 	let at = BATCH_HEADER;
 	for (let index = 0; index < count; index++) {

@@ -1,106 +1,13 @@
+import type {
+	CatalogEvent,
+	GroupMeta,
+	PartitionMeta,
+	StreamMeta,
+	TokenMeta,
+	TopicMeta,
+} from './catalog_model.js';
+
 /** What the server knows besides records: pure state, changed only by events, so that a replay rebuilds it. */
-
-export const NEVER = 0xffff_ffff_ffff_ffffn;
-
-export interface PartitionMeta {
-	id: number;
-	createdAt: bigint;
-	/** Names the folder; a purge gives the partition a new one. */
-	epoch: bigint;
-	firstOffset: bigint;
-	start: bigint;
-	/** Stored offsets by consumer key. */
-	offsets: Map<string, bigint>;
-}
-
-export interface GroupMeta {
-	id: number;
-	name: string;
-}
-
-export interface TopicMeta {
-	id: number;
-	streamId: number;
-	name: string;
-	createdAt: bigint;
-	/** Raw options block as the creator sent it. */
-	options: Buffer;
-	messageExpiry: bigint;
-	maxTopicSize: bigint;
-	compression: number;
-	segmentBytes: bigint;
-	partitions: PartitionMeta[];
-	groups: Map<number, GroupMeta>;
-	nextGroupId: number;
-}
-
-export interface StreamMeta {
-	id: number;
-	name: string;
-	createdAt: bigint;
-	topics: Map<number, TopicMeta>;
-	nextTopicId: number;
-}
-
-export interface TokenMeta {
-	name: string;
-	userId: number;
-	/** Hex SHA-256 of the token: the token itself is shown once and never kept. */
-	digest: string;
-	/** Microseconds since the epoch; 0 = never. */
-	expiresAt: bigint;
-}
-
-/** 64-bit numbers travel as decimal text: the events are kept as JSON. */
-export type CatalogEvent =
-	| { on: 'counters'; stream: number; commit: string; user: number }
-	| { on: 'stream+'; id: number; name: string; at: string; nextTopic?: number }
-	| { on: 'stream='; id: number; name: string }
-	| { on: 'stream-'; id: number }
-	| {
-			on: 'topic+';
-			stream: number;
-			id: number;
-			name: string;
-			at: string;
-			options: string;
-			expiry: string;
-			size: string;
-			compression: number;
-			segment: string;
-			nextGroup?: number;
-	  }
-	| {
-			on: 'topic=';
-			stream: number;
-			id: number;
-			name: string;
-			expiry: string;
-			size: string;
-			compression: number;
-			options: string;
-	  }
-	| { on: 'topic-'; stream: number; id: number }
-	| {
-			on: 'partition+';
-			stream: number;
-			topic: number;
-			id: number;
-			at: string;
-			epoch: string;
-			first: string;
-			start: string;
-	  }
-	| { on: 'partition-'; stream: number; topic: number; id: number }
-	| { on: 'trim'; stream: number; topic: number; partition: number; start: string }
-	| { on: 'offset'; stream: number; topic: number; partition: number; consumer: string; at: string }
-	| { on: 'offset-'; stream: number; topic: number; partition: number; consumer: string }
-	| { on: 'group+'; stream: number; topic: number; id: number; name: string }
-	| { on: 'group-'; stream: number; topic: number; id: number }
-	| { on: 'user+'; id: number; name: string }
-	| { on: 'token+'; user: number; name: string; digest: string; expires: string }
-	| { on: 'token-'; user: number; name: string };
-
 export class Catalog {
 	readonly streams = new Map<number, StreamMeta>();
 	readonly users = new Map<string, number>();
@@ -195,6 +102,7 @@ export class Catalog {
 					id: event.id,
 					createdAt: BigInt(event.at),
 					epoch: BigInt(event.epoch),
+					incarnation: BigInt(event.incarnation ?? 1),
 					firstOffset: BigInt(event.first),
 					start: BigInt(event.start),
 					offsets: new Map(),
@@ -237,68 +145,6 @@ export class Catalog {
 			case 'token-':
 				this.tokens = this.tokens.filter((one) => one.userId !== event.user || one.name !== event.name);
 		}
-	}
-
-	/** The events that rebuild this state from nothing. */
-	*snapshot(): Generator<CatalogEvent> {
-		yield {
-			on: 'counters',
-			stream: this.nextStreamId,
-			user: this.nextUserId,
-			commit: this.commit.toString(),
-		};
-		for (const [name, id] of this.users) yield { on: 'user+', id, name };
-		for (const token of this.tokens) {
-			yield {
-				on: 'token+',
-				user: token.userId,
-				name: token.name,
-				digest: token.digest,
-				expires: token.expiresAt.toString(),
-			};
-		}
-		for (const stream of this.streams.values()) {
-			yield {
-				on: 'stream+',
-				id: stream.id,
-				name: stream.name,
-				at: stream.createdAt.toString(),
-				nextTopic: stream.nextTopicId,
-			};
-			for (const topic of stream.topics.values()) yield* this.#topicEvents(topic);
-		}
-	}
-
-	*#topicEvents(topic: TopicMeta): Generator<CatalogEvent> {
-		const where = { stream: topic.streamId, topic: topic.id };
-		yield {
-			on: 'topic+',
-			stream: topic.streamId,
-			id: topic.id,
-			name: topic.name,
-			at: topic.createdAt.toString(),
-			options: topic.options.toString('base64'),
-			expiry: topic.messageExpiry.toString(),
-			size: topic.maxTopicSize.toString(),
-			compression: topic.compression,
-			segment: topic.segmentBytes.toString(),
-			nextGroup: topic.nextGroupId,
-		};
-		for (const partition of topic.partitions) {
-			yield {
-				on: 'partition+',
-				...where,
-				id: partition.id,
-				at: partition.createdAt.toString(),
-				epoch: partition.epoch.toString(),
-				first: partition.firstOffset.toString(),
-				start: partition.start.toString(),
-			};
-			for (const [consumer, at] of partition.offsets) {
-				yield { on: 'offset', ...where, partition: partition.id, consumer, at: at.toString() };
-			}
-		}
-		for (const group of topic.groups.values()) yield { on: 'group+', ...where, ...group };
 	}
 
 	#seen(at: string): void {

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import type { Catalog, PartitionMeta, TopicMeta } from './catalog.js';
+import type { Catalog } from './catalog.js';
+import type { PartitionMeta, TopicMeta } from './catalog_model.js';
 
 export function partitionFolder(dataDir: string, topic: TopicMeta, meta: PartitionMeta): string {
 	const { streamId, id } = topic;

@@ -34,6 +34,7 @@ export class Partition {
 	#start: bigint;
 	#end: bigint;
 	#lastMicros = 0;
+	readonly #waiting = new Set<() => void>();
 
 	constructor(folder: SegmentFolder, options: PartitionOptions) {
 		this.id = options.id;
@@ -97,6 +98,7 @@ export class Partition {
 		if (this.#options.fsync) segment.sync();
 		this.#lastMicros = micros;
 		this.#end = base + BigInt(count);
+		this.#wake();
 		return base;
 	}
 
@@ -173,6 +175,17 @@ export class Partition {
 		for (const segment of this.#segments) segment.close();
 		this.#segments = [];
 		this.#folder.removeAll();
+		this.#wake();
+	}
+
+	/** Calls `wake` after every append and once the partition is removed, until the returned function is called. */
+	watch(wake: () => void): () => void {
+		this.#waiting.add(wake);
+		return () => this.#waiting.delete(wake);
+	}
+
+	#wake(): void {
+		for (const wake of this.#waiting) wake();
 	}
 
 	#writable(length: number): Segment {

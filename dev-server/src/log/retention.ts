@@ -1,4 +1,4 @@
-import { NEVER, type TopicMeta } from './catalog.js';
+import { NEVER, type TopicMeta } from './catalog_model.js';
 import type { Partition } from './partition.js';
 
 export interface Trimmable {

@@ -1,4 +1,4 @@
-import type { GroupMeta, StreamMeta, TopicMeta } from '../log/catalog.js';
+import type { GroupMeta, StreamMeta, TopicMeta } from '../log/catalog_model.js';
 import type { Log } from '../log/log.js';
 import type { BodyReader, Identifier } from './body.js';
 import type { Refusal } from './codes.js';

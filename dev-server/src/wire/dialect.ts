@@ -1,4 +1,4 @@
-import type { StreamMeta, TopicMeta } from '../log/catalog.js';
+import type { StreamMeta, TopicMeta } from '../log/catalog_model.js';
 import type { Log } from '../log/log.js';
 import type { BodyWriter } from './body.js';
 import type { VersionWindow } from './frame.js';

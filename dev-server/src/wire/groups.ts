@@ -1,4 +1,4 @@
-import type { GroupMeta, TopicMeta } from '../log/catalog.js';
+import type { GroupMeta, TopicMeta } from '../log/catalog_model.js';
 
 interface Member {
 	id: number;

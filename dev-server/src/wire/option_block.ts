@@ -1,4 +1,4 @@
-import { NEVER } from '../log/catalog.js';
+import { NEVER } from '../log/catalog_model.js';
 import { BodyReader, BodyWriter } from './body.js';
 import { Refusal, Status } from './codes.js';
 

@@ -1,4 +1,4 @@
-import type { TopicMeta } from '../log/catalog.js';
+import type { TopicMeta } from '../log/catalog_model.js';
 import type { Log } from '../log/log.js';
 import { BodyError, BodyReader } from './body.js';
 import type { Dialect, LoginBody } from './dialect.js';

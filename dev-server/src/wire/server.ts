@@ -1,7 +1,7 @@
 import type { AddressInfo, Server } from 'node:net';
 import type { Plane } from '../contract.js';
 import { RequestFaults } from '../faults/rules.js';
-import type { TopicMeta } from '../log/catalog.js';
+import type { TopicMeta } from '../log/catalog_model.js';
 import type { Log } from '../log/log.js';
 import type { Access } from './access.js';
 import type { ClientInfo, Services } from './call.js';

@@ -1,4 +1,4 @@
-import type { GroupMeta, TopicMeta } from '../../log/catalog.js';
+import type { GroupMeta, TopicMeta } from '../../log/catalog_model.js';
 import { BodyWriter } from '../body.js';
 import { type Call, findGroup, findStream, findTopic, NOTHING, readTopic } from '../call.js';
 import { rejected, Status } from '../codes.js';

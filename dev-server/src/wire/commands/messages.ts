@@ -1,5 +1,5 @@
 import { verifyBatch } from '../../log/batch.js';
-import type { PartitionMeta, TopicMeta } from '../../log/catalog.js';
+import type { PartitionMeta, TopicMeta } from '../../log/catalog_model.js';
 import { hash32 } from '../../log/hash.js';
 import type { Partition } from '../../log/partition.js';
 import { BodyReader, BodyWriter, type Consumer, type Partitioning, type Strategy } from '../body.js';

@@ -1,4 +1,4 @@
-import type { StreamMeta } from '../../log/catalog.js';
+import type { StreamMeta } from '../../log/catalog_model.js';
 import { BodyWriter } from '../body.js';
 import { type Call, findStream, NOTHING } from '../call.js';
 import { rejected, Status } from '../codes.js';

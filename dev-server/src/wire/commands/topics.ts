@@ -1,4 +1,4 @@
-import { NEVER, type TopicMeta } from '../../log/catalog.js';
+import { NEVER, type TopicMeta } from '../../log/catalog_model.js';
 import { BodyWriter } from '../body.js';
 import { type Call, findStream, findTopic, NOTHING, readTopic } from '../call.js';
 import { Refusal, rejected, Status } from '../codes.js';
