@@ -1,0 +1,51 @@
+/** One line of a benchmark's result. */
+export interface Result {
+	bench: string;
+	runtime: 'node' | 'chromium';
+	subject: string;
+	metric: string;
+	value: number;
+	unit: string;
+}
+
+export interface Subject {
+	readonly name: string;
+	/** Does the whole task once; what it returns is kept alive until the clock was read. */
+	readonly run: () => unknown;
+}
+
+export interface Rounds {
+	/** Rounds before the clock counts: compilers settle. */
+	warm: number;
+	timed: number;
+}
+
+/**
+ * Every subject once a round, in turn and each round beginning with another one: what the machine does beside it hits
+ * all of them alike. The median of each, in milliseconds.
+ */
+export function interleaved(subjects: readonly Subject[], rounds: Rounds): Map<string, number> {
+	const times = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
+	let kept: unknown;
+	for (let round = -rounds.warm; round < rounds.timed; round++) {
+		for (let turn = 0; turn < subjects.length; turn++) {
+			const subject = subjects[(turn + round + rounds.warm) % subjects.length]!;
+			const start = performance.now();
+			kept = subject.run();
+			const took = performance.now() - start;
+			if (kept === undefined) throw new Error(`${subject.name} made nothing`);
+			if (round >= 0) times.get(subject.name)!.push(took);
+		}
+	}
+	return new Map(Array.from(times, ([name, values]) => [name, median(values)]));
+}
+
+function median(values: number[]): number {
+	const sorted = values.toSorted((a, b) => a - b);
+	const middle = sorted.length >>> 1;
+	return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+export function runtimeName(): Result['runtime'] {
+	return typeof process === 'object' && process.versions?.node !== undefined ? 'node' : 'chromium';
+}
