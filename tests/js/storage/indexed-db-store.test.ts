@@ -147,7 +147,7 @@ describe('faults', () => {
 		const transaction = FakeDatabase.prototype.transaction;
 		let failures = 1;
 		vi.spyOn(FakeDatabase.prototype, 'transaction').mockImplementation(function (
-			this: FakeDatabase,
+			this: InstanceType<typeof FakeDatabase>,
 			...args
 		) {
 			if (failures-- > 0) throw new DOMException('The database connection is closing.', 'InvalidStateError');
@@ -210,7 +210,10 @@ describe('faults', () => {
 				return true;
 			},
 		});
-		vi.spyOn(FakeObjectStore.prototype, 'put').mockImplementation(function (this: FakeObjectStore, ...args) {
+		vi.spyOn(FakeObjectStore.prototype, 'put').mockImplementation(function (
+			this: InstanceType<typeof FakeObjectStore>,
+			...args
+		) {
 			if (isFull) throw new DOMException('full', 'QuotaExceededError');
 			return original.apply(this, args as Parameters<typeof original>);
 		});
