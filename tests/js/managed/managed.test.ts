@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+	type BackendDescriptor,
 	backend,
 	enabledBackends,
 	isOpenOnly,
@@ -199,7 +200,7 @@ describe('readiness', () => {
 			desiredState,
 			observedState,
 			readiness: { ready, reasons: ready ? [] : [{ code: 'probe_failed' }], observedAtMicros: 1n },
-		}) as never;
+		}) as unknown as BackendDescriptor;
 
 	it('is every enabled backend ready, disabled ones aside', () => {
 		const ready = {
