@@ -1,8 +1,6 @@
 import type { Abortable } from '../connect/abort.js';
 import { requireCapability } from '../connect/capabilities.js';
 import type { Context } from '../connect/context.js';
-import { errorFromCore } from '../errors/from-core.js';
-import { ProtocolError } from '../errors/index.js';
 
 const CONTROL_PUBLISH = 1_000_108;
 const CONTRACT_VERSION = 1;
@@ -33,7 +31,7 @@ export async function publishControl(
 }
 
 /**
- * Runs a browse command and takes the wanted variant out of its answer.
+ * Runs a browse command. The core has taken the answer out of its wrapping, and refuses one of another kind.
  *
  * @throws {UnsupportedError} the server has no managed plane
  * @throws {QueryError} the server's own refusal
@@ -42,33 +40,9 @@ export async function browse<T>(
 	context: Context,
 	command: number,
 	args: Record<string, unknown>,
-	variant: string,
 	operation: string,
 	signal: Abortable,
 ): Promise<T> {
 	requireCapability(context.capabilities.managed, 'browse', 'managed');
-	const answer = await context.call<unknown>(
-		command,
-		{ v: CONTRACT_VERSION, ...args },
-		{ surface: 'browse', operation, signal },
-	);
-	const failure = member(answer, 'Err');
-	if (failure !== undefined) {
-		throw errorFromCore(
-			{ kind: 'surface', message: 'the server refused', surface: 'browse', detail: failure },
-			{ surface: 'browse', operation },
-		);
-	}
-	const outcome = member(answer, 'Ok') ?? answer;
-	const value = member(outcome, variant);
-	if (value === undefined) {
-		throw new ProtocolError(`${operation}: the answer is of another kind`, { rule: 'unexpected_outcome' });
-	}
-	return value as T;
-}
-
-function member(value: unknown, key: string): unknown {
-	return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-		? (value as Record<string, unknown>)[key]
-		: undefined;
+	return context.call<T>(command, { v: CONTRACT_VERSION, ...args }, { surface: 'browse', operation, signal });
 }

@@ -55,7 +55,6 @@ export class Projections {
 			this.#context,
 			GET_PROJECTION,
 			{ id: this.#context.resourceName(id) },
-			'Projection',
 			'get projection',
 			options,
 		);
@@ -109,7 +108,6 @@ export class ProjectionListing {
 			this.#context,
 			LIST_PROJECTIONS,
 			{ ...this.#narrow, ...(this.#topics.length === 0 ? {} : { topics: this.#topics }) },
-			'Projections',
 			'list projections',
 			options,
 		);

@@ -9,6 +9,7 @@ import {
 	ProjectionBuilder,
 	unreadyBackends,
 } from '../../../js/index.js';
+import { Laser as WatchLaser } from '../../../js/watch.js';
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const USER = { username: 'iggy', password: 'iggy' };
@@ -182,6 +183,19 @@ describe('a topic, without the managed plane’s help', () => {
 		const topic = laser.stream('plain').topic('events');
 		expect([...(await topic.offsetForTime(0n))]).toEqual([[0, 0n]]);
 		expect([...(await topic.offsetForTime(2n ** 62n))]).toEqual([[0, 51n]]);
+	});
+});
+
+describe('the small entry', () => {
+	it('watches, publishes and reads with its own wasm', async () => {
+		const small = await WatchLaser.connectWithStream(server.addresses.ws!, 'small', USER);
+		await small.topic('t').ensure(2);
+		await small.topic('t').publish().json(1).partition(1).send();
+		const records = await small.topic('t').reader().poll();
+		expect(records.map((record) => [record.partitionId, record.json()])).toEqual([[1, 1]]);
+		expect((await small.capabilities()).watch).toBe(true);
+		expect(await (await small.watch().index('none').records()).poll()).toEqual([]);
+		await small.close();
 	});
 });
 

@@ -12,13 +12,14 @@ import {
 } from '../../../js/connect/capabilities.js';
 import type { Context } from '../../../js/connect/context.js';
 import { ManagedId } from '../../../js/connect/identity.js';
-import { InvalidError, ProtocolError, QueryError, UnsupportedError } from '../../../js/errors/index.js';
+import { InvalidError, QueryError, UnsupportedError } from '../../../js/errors/index.js';
 import {
 	Bindings,
 	ProjectionBindingBuilder,
 	ProjectionBuilder,
 	Projections,
 } from '../../../js/managed/index.js';
+import { Failure } from '../support/fake-core.js';
 import { connected, MANAGED } from '../support/world.js';
 
 const projection = new ProjectionBuilder('orders_v1.v1')
@@ -93,8 +94,8 @@ describe('projections', () => {
 		});
 		const { context, calls } = await setUp((command) =>
 			command === 1_000_210
-				? { Ok: { Projection: wire('stream:acme/p') } }
-				: { Ok: { Projections: [wire('stream:acme/p'), wire('stream:other/p'), wire('p')] } },
+				? wire('stream:acme/p')
+				: [wire('stream:acme/p'), wire('stream:other/p'), wire('p')],
 		);
 		const found = await new Projections(context).get('p');
 		expect(found?.projection.id).toBe('p');
@@ -111,14 +112,14 @@ describe('projections', () => {
 		]);
 	});
 
-	it('what is not there is undefined; what is refused or of another kind is an error', async () => {
-		expect(
-			await new Projections((await setUp(() => ({ Ok: { Projection: null } }))).context).get('p'),
-		).toBeUndefined();
-		const refused = await setUp(() => ({ Err: { Backend: 'down' } }));
-		await expect(new Projections(refused.context).get('p')).rejects.toBeInstanceOf(QueryError);
-		const odd = await setUp(() => ({ Ok: { Schemas: [] } }));
-		await expect(new Projections(odd.context).get('p')).rejects.toBeInstanceOf(ProtocolError);
+	it('what is not there is undefined, what is refused is typed', async () => {
+		expect(await new Projections((await setUp()).context).get('p')).toBeUndefined();
+		const refused = await setUp(
+			() => new Failure({ kind: 'surface', message: 'no', surface: 'browse', detail: { Backend: 'down' } }),
+		);
+		const error = await new Projections(refused.context).get('p').catch((caught: unknown) => caught);
+		expect(error).toBeInstanceOf(QueryError);
+		expect(error).toMatchObject({ variant: 'Backend', detail: 'down' });
 	});
 
 	it('a server without a managed plane is refused before anything is sent', async () => {
