@@ -5,12 +5,12 @@ import { type Fault, FaultControl } from './faults/control.js';
 import { httpServer } from './http/server.js';
 import { Log } from './log/log.js';
 import { Access, isLoopback } from './wire/access.js';
-import { type Endpoint, WireServer } from './wire/server.js';
+import { type DialectChoice, type Endpoint, WireServer } from './wire/server.js';
 
 export type { AppendEvent, NewRecord, Plane, PlaneLog, StoredRecord } from './contract.js';
 export type { Fault, FaultControl } from './faults/control.js';
 export type { Log } from './log/log.js';
-export type { Endpoint } from './wire/server.js';
+export type { DialectChoice, Endpoint } from './wire/server.js';
 
 export interface ServerOptions {
 	/** `host:port`; port 0 takes a free one. Without an address the listener stays off. */
@@ -25,10 +25,15 @@ export interface ServerOptions {
 	users?: { name: string; password: string }[];
 	/** Tokens of the first user, for logins by token. */
 	tokens?: string[];
-	dialect?: 's11' | 'snapshot';
+	/** The protocol that logins may choose; `auto` takes the stable release and the newest pre-release. */
+	dialect?: DialectChoice;
 	/** Leave rule violations unanswered instead of answering status 3. */
 	strict?: boolean;
 	heartbeatMs?: number;
+	/** How long a session that can be resumed is kept without a connection; 10 minutes by default. */
+	sessionMs?: number;
+	/** Reads that may wait for records at once; 1024 by default. */
+	deferredPolls?: number;
 	/** Expiry of records of topics that set none. */
 	retentionMs?: number;
 	/** How often retention looks; 1000 ms by default. */
@@ -88,6 +93,8 @@ async function open(log: Log, options: ServerOptions, endpoints: Endpoints): Pro
 		dialect: options.dialect ?? 's11',
 		strict: options.strict ?? false,
 		heartbeatMs: options.heartbeatMs ?? 30_000,
+		sessionMs: options.sessionMs ?? 600_000,
+		deferredPolls: options.deferredPolls ?? 1024,
 	});
 	const plane = options.plane === false ? undefined : await openPlane(log, options);
 	wire.plane = plane;

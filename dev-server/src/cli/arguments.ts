@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Fault } from '../faults/control.js';
-import type { ServerOptions } from '../index.js';
+import type { DialectChoice, ServerOptions } from '../index.js';
 
 export const HELP = `tidemark-dev start [options]: a server for development and tests
 
@@ -32,9 +32,12 @@ Managed plane
   --stream-tenancy         one tenant for each stream
 
 Protocol and faults
-  --dialect s11|snapshot   default s11
+  --dialect s11|v12|snapshot|auto
+                           default s11; with auto the login decides between s11 and v12
   --strict                 leave rule violations unanswered instead of answering status 3
   --heartbeat-ms MS        silent group members are evicted after 1.2 times as long (default 30000)
+  --session-ms MS          how long a v12 session can be resumed without a connection (default 600000)
+  --deferred-polls N       v12 reads that may wait at once (default 1024)
   --fault JSON             a fault that waits from the start, such as {"kind":"drop","command":100} (repeatable)
 `;
 
@@ -69,6 +72,8 @@ export function parseArguments(argv: string[], readFile: (path: string) => strin
 			dialect: { type: 'string' },
 			strict: { type: 'boolean' },
 			'heartbeat-ms': { type: 'string' },
+			'session-ms': { type: 'string' },
+			'deferred-polls': { type: 'string' },
 			fault: { type: 'string', multiple: true },
 			help: { type: 'boolean', short: 'h' },
 		},
@@ -103,6 +108,8 @@ export function parseArguments(argv: string[], readFile: (path: string) => strin
 		...given('dialect', dialect(values.dialect)),
 		...given('strict', values.strict),
 		...given('heartbeatMs', whole('heartbeat-ms', values['heartbeat-ms'])),
+		...given('sessionMs', whole('session-ms', values['session-ms'])),
+		...given('deferredPolls', whole('deferred-polls', values['deferred-polls'])),
 		...given(
 			'faults',
 			values.fault?.map((text) => JSON.parse(text) as Fault),
@@ -130,10 +137,10 @@ function user(text: string): { name: string; password: string } {
 	return { name: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-function dialect(text: string | undefined): 's11' | 'snapshot' | undefined {
-	if (text === undefined || text === 's11' || text === 'snapshot') return text;
-	if (text === 'auto') return 's11';
-	throw new Error('--dialect must be s11 or snapshot');
+function dialect(text: string | undefined): DialectChoice | undefined {
+	if (text === undefined || text === 's11' || text === 'v12' || text === 'snapshot' || text === 'auto')
+		return text;
+	throw new Error('--dialect must be s11, v12, snapshot or auto');
 }
 
 function noFile(): string {

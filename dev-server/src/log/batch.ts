@@ -46,6 +46,10 @@ export function batchBaseOffset(batch: Buffer): bigint {
 	return batch.readBigUInt64LE(BASE_OFFSET);
 }
 
+export function batchChecksumOf(batch: Buffer): bigint {
+	return batch.readBigUInt64LE(CHECKSUM);
+}
+
 export function batchTimestamp(batch: Buffer): bigint {
 	return batch.readBigUInt64LE(BASE_TIMESTAMP);
 }

@@ -88,9 +88,10 @@ export class BodyReader {
 		throw new BodyError();
 	}
 
-	consumer(): Consumer {
+	/** `lastKind` 3 lets external groups in. */
+	consumer(lastKind = 2): Consumer {
 		const kind = this.u8();
-		if (kind !== 1 && kind !== 2) throw new BodyError();
+		if (kind < 1 || kind > lastKind) throw new BodyError();
 		return { kind, id: this.identifier() };
 	}
 

@@ -3,7 +3,10 @@ import type { Log } from '../log/log.js';
 import type { BodyReader, Identifier } from './body.js';
 import type { Refusal } from './codes.js';
 import type { ClusterNode, Dialect } from './dialect.js';
+import type { RequestHeader } from './frame.js';
 import type { Groups } from './groups.js';
+import type { ParkedReads } from './parked_reads.js';
+import type { Producers } from './producers.js';
 import type { Session } from './session.js';
 import type { Users } from './users.js';
 
@@ -20,6 +23,7 @@ export interface Services {
 	readonly log: Log;
 	readonly users: Users;
 	readonly groups: Groups;
+	readonly producers: Producers;
 	node(): ClusterNode;
 	clients(): ClientInfo[];
 	/** Next partition of a balanced send. */
@@ -33,17 +37,26 @@ export interface Call {
 	readonly dialect: Dialect;
 	readonly session: Session;
 	readonly connectionId: number;
+	readonly header: RequestHeader;
 	readonly body: BodyReader;
+	/** Reads of this connection that wait. */
+	readonly parked: ParkedReads;
 }
 
 /** A reply whose frame was made with its header still to be written: large bodies are not copied again. */
 export class Framed {
-	constructor(readonly frame: Buffer) {}
+	constructor(
+		readonly frame: Buffer,
+		/** Incarnation of the partition that was read; that of the request when there is none. */
+		readonly incarnation?: bigint,
+	) {}
 }
 
 /** Gives the reply's payload; refuses by throwing `Refusal`. */
 export type Handler = (call: Call) => Buffer;
 export type ReadHandler = (call: Call) => Buffer | Framed;
+/** A read that may wait; undefined when nobody listens any more. */
+export type WaitingHandler = (call: Call) => Framed | Promise<Framed | undefined>;
 
 export function findStream(log: Log, identifier: Identifier): StreamMeta | undefined {
 	return 'id' in identifier ? log.catalog.stream(identifier.id) : log.catalog.streamByName(identifier.name);
@@ -61,18 +74,29 @@ export function findGroup(log: Log, topic: TopicMeta, identifier: Identifier): G
 		: log.catalog.groupByName(topic, identifier.name);
 }
 
-/** Reads two identifiers and resolves them; `refusals` says what a missing one is answered with. */
-export function readTopic(
-	call: Call,
-	refusals: { stream: Refusal; topic: Refusal },
+export interface TopicRefusals {
+	stream: Refusal;
+	topic: Refusal;
+}
+
+export function resolveTopic(
+	log: Log,
+	streamId: Identifier,
+	topicId: Identifier,
+	refusals: TopicRefusals,
 ): { stream: StreamMeta; topic: TopicMeta } {
-	const streamId = call.body.identifier();
-	const topicId = call.body.identifier();
-	const stream = findStream(call.services.log, streamId);
+	const stream = findStream(log, streamId);
 	if (!stream) throw refusals.stream;
-	const topic = findTopic(call.services.log, stream, topicId);
+	const topic = findTopic(log, stream, topicId);
 	if (!topic) throw refusals.topic;
 	return { stream, topic };
+}
+
+/** Reads two identifiers and resolves them; `refusals` says what a missing one is answered with. */
+export function readTopic(call: Call, refusals: TopicRefusals): { stream: StreamMeta; topic: TopicMeta } {
+	const streamId = call.body.identifier();
+	const topicId = call.body.identifier();
+	return resolveTopic(call.services.log, streamId, topicId, refusals);
 }
 
 export const NOTHING = Buffer.alloc(0);

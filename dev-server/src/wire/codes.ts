@@ -5,6 +5,8 @@ export const Code = {
 	getStats: 10,
 	getClusterMetadata: 12,
 	describeOptions: 13,
+	bindSession: 15,
+	updateResource: 16,
 	getMe: 20,
 	getClient: 21,
 	getClients: 22,
@@ -15,6 +17,10 @@ export const Code = {
 	loginWithToken: 45,
 	poll: 100,
 	send: 101,
+	partitionRoute: 105,
+	deferredPoll: 106,
+	cancelDeferred: 108,
+	fetch: 109,
 	getOffset: 120,
 	storeOffset: 121,
 	deleteOffset: 122,
@@ -79,6 +85,9 @@ export const METADATA_OPERATIONS = new Map<number, number>([
 	[149, Code.leaveGroup],
 ]);
 
+/** The one update command of the newer protocol, and what it replaced. */
+export const UPDATE_RESOURCE = 150;
+
 export const PARTITION_OPERATIONS = new Map<number, number>([
 	[Operation.send, Code.send],
 	[Operation.storeOffset, Code.storeOffset],
@@ -113,12 +122,20 @@ export const Status = {
 	notCommitted: 57,
 	notAccepted: 58,
 	alreadyApplied: 59,
+	requestTooOld: 85,
+	historyUnavailable: 87,
+	deferredCapacity: 90,
+	sequenceGap: 92,
+	newerEpoch: 93,
+	partitionRequired: 95,
 	streamNotFound: 1009,
 	streamNameExists: 1012,
 	topicNotFound: 2010,
 	topicNameExists: 2013,
 	tooManyPartitions: 2015,
 	badPartitionCount: 2019,
+	partitionsLimit: 2022,
+	resizeDisabled: 2023,
 	partitionNotFound: 3007,
 	offsetNotFound: 3021,
 	tooManyOffsets: 3024,
@@ -137,6 +154,7 @@ export const Status = {
 
 export const Eviction = {
 	noSession: 1,
+	sessionTooLow: 7,
 	invalidCredentials: 9,
 	invalidToken: 10,
 	sessionError: 12,

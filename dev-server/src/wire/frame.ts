@@ -4,7 +4,6 @@ export const HEADER = 256;
 export const MAX_FRAME = 64 << 20;
 
 export const Command = { request: 5, reply: 8, eviction: 13 } as const;
-const LAST_KNOWN_COMMAND = 29;
 
 export interface RequestHeader {
 	command: number;
@@ -14,10 +13,10 @@ export interface RequestHeader {
 	operation: number;
 	session: bigint;
 	code: number;
-}
-
-export function knownCommand(command: number): boolean {
-	return command <= LAST_KNOWN_COMMAND;
+	/** What a partition call builds on; zero in the dialects that do not know it. */
+	incarnation: bigint;
+	ownerGeneration: bigint;
+	minimumOp: bigint;
 }
 
 export function frameSize(bytes: Buffer): number {
@@ -33,6 +32,9 @@ export function readRequest(frame: Buffer): RequestHeader {
 		operation: frame[176]!,
 		session: frame.readBigUInt64LE(184),
 		code: frame.readUInt32LE(196),
+		incarnation: frame.readBigUInt64LE(200),
+		ownerGeneration: frame.readBigUInt64LE(208),
+		minimumOp: frame.readBigUInt64LE(216),
 	};
 }
 
@@ -50,6 +52,9 @@ export interface ReplyHeader {
 	status: number;
 	/** Made from a commit. */
 	committed: boolean;
+	/** Says so in the frame. */
+	marked: boolean;
+	incarnation: bigint;
 }
 
 /** A reply with its body. */
@@ -73,6 +78,8 @@ export function writeReply(frame: Buffer, header: ReplyHeader): Buffer {
 	frame.writeBigUInt64LE(header.request, 200);
 	frame[208] = header.operation;
 	frame.writeUInt32LE(header.status, 216);
+	if (header.marked) frame[220] = 1;
+	frame.writeBigUInt64LE(header.incarnation, 224);
 	return frame;
 }
 

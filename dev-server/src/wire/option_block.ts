@@ -4,7 +4,7 @@ import { Refusal, Status } from './codes.js';
 
 /** Options of topics: their catalogue, and the header-block encoding that they travel in. */
 
-export const Kind = { string: 2, bool: 3, u32: 11, u64: 12 } as const;
+export const Kind = { string: 2, bool: 3, u8: 9, u32: 11, u64: 12 } as const;
 
 export interface OptionSpec {
 	key: string;
@@ -14,6 +14,10 @@ export interface OptionSpec {
 	/** Reads a value given as text. */
 	parse: (text: string) => string | bigint | boolean;
 	allowed: (value: string | bigint | boolean) => boolean;
+	/** Values that one dialect also takes as a number (kind 9). */
+	byNumber?: Readonly<Record<number, string>>;
+	/** Can be changed and reset after creation. */
+	updatable?: boolean;
 }
 
 type Value = OptionSpec['default'];
@@ -167,6 +171,28 @@ export const SNAPSHOT_OPTIONS: OptionSpec[] = [
 	},
 ].sort(byKey);
 
+const UPDATABLE = new Set(['compression_algorithm', 'message_expiry', 'max_topic_size']);
+
+/** The newer protocol's catalogue. One node: a topic has one copy. */
+export const NEWER_OPTIONS: OptionSpec[] = [
+	...STABLE_OPTIONS.map(
+		(spec): OptionSpec => ({
+			...spec,
+			updatable: UPDATABLE.has(spec.key),
+			...(spec.key === 'compression_algorithm' ? { byNumber: { 1: 'none', 2: 'gzip' } } : {}),
+		}),
+	),
+	word('partition_resize_policy', ['mutable', 'fixed'], 'Whether partitions can be added and removed'),
+	{
+		key: 'replication_factor',
+		kind: Kind.u32,
+		default: 1n,
+		description: 'Copies of each partition; this server is one node',
+		parse: units(table([])),
+		allowed: (value: Value) => value === 1n,
+	},
+].sort(byKey);
+
 export function encodeValue(spec: OptionSpec, value: Value): Buffer {
 	if (spec.kind === Kind.string) return Buffer.from(value as string);
 	if (spec.kind === Kind.bool) return Buffer.from([value === true ? 1 : 0]);
@@ -179,6 +205,7 @@ export function encodeValue(spec: OptionSpec, value: Value): Buffer {
 function decodeValue(spec: OptionSpec, kind: number, bytes: Buffer): Value {
 	const text = (): string => new BodyReader(bytes).text(bytes.length);
 	if (kind === Kind.string) return spec.kind === Kind.string ? text() : spec.parse(text());
+	if (kind === Kind.u8 && bytes.length === 1 && spec.byNumber?.[bytes[0]!]) return spec.byNumber[bytes[0]!]!;
 	if (kind !== spec.kind) throw invalid();
 	if (kind === Kind.bool && bytes.length === 1 && bytes[0]! <= 1) return bytes[0] === 1;
 	if (kind === Kind.u32 && bytes.length === 4) return BigInt(bytes.readUInt32LE());
@@ -226,8 +253,23 @@ export function writeOptions(values: ReadonlyMap<string, Value>, catalogue: read
 
 /** What the server filled in: the defaults of every key that the creator left out. */
 export function derivedOptions(explicit: Buffer, catalogue: readonly OptionSpec[]): Buffer {
-	const given = readOptions(explicit, catalogue);
+	const given = rawOptions(explicit);
 	const defaults = new Map<string, Value>();
 	for (const spec of catalogue) if (!given.has(spec.key)) defaults.set(spec.key, spec.default);
 	return writeOptions(defaults, catalogue);
+}
+
+/** Entries of a stored block. It was checked when it came, maybe against another dialect's catalogue. */
+export function rawOptions(block: Buffer): Map<string, Buffer> {
+	const reader = new BodyReader(block);
+	const entries = new Map<string, Buffer>();
+	const field = (): Buffer => {
+		reader.u8();
+		return reader.take(reader.u32());
+	};
+	while (reader.left > 0) {
+		const key = field().toString();
+		entries.set(key, field());
+	}
+	return entries;
 }

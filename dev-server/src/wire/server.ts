@@ -7,13 +7,17 @@ import type { Access } from './access.js';
 import type { ClientInfo, Services } from './call.js';
 import { Eviction } from './codes.js';
 import { Connection, type ConnectionHost } from './connection.js';
-import type { ClusterNode, Dialect, LoginBody } from './dialect.js';
+import type { ClusterNode, Credentials, Dialect } from './dialect.js';
 import { Groups } from './groups.js';
+import { ParkingSpace } from './parked_reads.js';
+import { Producers } from './producers.js';
 import { S11, SNAPSHOT } from './s11.js';
-import { Session } from './session.js';
+import type { Session } from './session.js';
+import { Sessions } from './sessions.js';
 import { type Accepted, tcpListener } from './tcp.js';
 import type { Transport } from './transport.js';
 import { type UserOptions, Users } from './users.js';
+import { V12 } from './v12.js';
 import { webSocketListener } from './websocket.js';
 
 export interface Endpoint {
@@ -24,11 +28,25 @@ export interface Endpoint {
 export interface WireOptions {
 	users: readonly UserOptions[];
 	tokens: readonly string[];
-	dialect: 's11' | 'snapshot';
+	dialect: DialectChoice;
 	strict: boolean;
 	/** A group member silent for 1.2 times as long is evicted. */
 	heartbeatMs: number;
+	/** How long a session that can be resumed is kept without a connection. */
+	sessionMs: number;
+	/** Reads that may wait at once. */
+	deferredPolls: number;
 }
+
+/** With `auto` the login decides between the stable release and the newest pre-release. */
+export type DialectChoice = 's11' | 'v12' | 'snapshot' | 'auto';
+
+const DIALECTS: Record<DialectChoice, readonly [Dialect, ...Dialect[]]> = {
+	s11: [S11],
+	v12: [V12],
+	snapshot: [SNAPSHOT],
+	auto: [S11, V12],
+};
 
 /** The streaming protocol on its listeners: connections, sessions, groups. */
 export class WireServer implements ConnectionHost {
@@ -39,7 +57,9 @@ export class WireServer implements ConnectionHost {
 	plane: Plane | undefined;
 	readonly #users: Users;
 	readonly #connections = new Map<number, Connection>();
-	readonly #sessions = new Map<string, Session>();
+	readonly sessions: Sessions;
+	readonly parkingSpace: ParkingSpace;
+	readonly #dialects: readonly Dialect[];
 	readonly #servers: Server[] = [];
 	readonly #node: ClusterNode = { name: 'tidemark-dev', ip: '127.0.0.1', tcp: 0, http: 0, websocket: 0 };
 	readonly #balanced = new WeakMap<TopicMeta, number>();
@@ -52,12 +72,21 @@ export class WireServer implements ConnectionHost {
 		options: WireOptions,
 	) {
 		this.#users = new Users(log, options.users, options.tokens);
-		this.preferred = options.dialect === 'snapshot' ? SNAPSHOT : S11;
+		const dialects = DIALECTS[options.dialect];
+		this.preferred = dialects[0];
+		this.#dialects = dialects;
+		this.parkingSpace = new ParkingSpace(options.deferredPolls);
+		this.sessions = new Sessions({
+			retireMs: options.sessionMs,
+			nextNumber: () => log.nextCommit(),
+			taken: (connectionId, session) => this.#taken(connectionId, session),
+		});
 		this.strict = options.strict;
 		this.services = {
 			log,
 			users: this.#users,
 			groups: new Groups(),
+			producers: new Producers(),
 			node: () => this.#node,
 			clients: () => this.#clients(),
 			nextBalanced: (topic) => {
@@ -113,40 +142,23 @@ export class WireServer implements ConnectionHost {
 	async close(): Promise<void> {
 		clearInterval(this.#heartbeats);
 		this.cutAll();
+		this.sessions.stop();
 		await Promise.all(this.#servers.map((server) => new Promise<void>((done) => server.close(() => done()))));
 	}
 
 	// What a connection asks of its server.
 
 	dialectFor(version: number): Dialect | undefined {
-		return this.preferred.accepts(version) ? this.preferred : undefined;
+		return this.#dialects.find((dialect) => dialect.accepts(version));
 	}
 
-	authenticate(login: LoginBody): { userId: number } | { reason: number } {
+	authenticate(login: Credentials): { userId: number } | { reason: number } {
 		const userId =
 			login.by === 'password'
 				? this.#users.byPassword(login.user, login.password)
 				: this.#users.byToken(login.token);
 		if (userId !== undefined) return { userId };
 		return { reason: login.by === 'password' ? Eviction.invalidCredentials : Eviction.invalidToken };
-	}
-
-	openSession(client: Buffer, userId: number, connectionId: number): Session | { reason: number } {
-		const key = client.toString('hex');
-		const existing = this.#sessions.get(key);
-		if (existing) {
-			if (existing.userId !== userId) return { reason: Eviction.sessionError };
-			this.services.groups.leaveAll(existing.connectionId);
-			existing.connectionId = connectionId;
-			return existing;
-		}
-		const session = new Session(this.log.nextCommit(), client, userId, connectionId);
-		this.#sessions.set(key, session);
-		return session;
-	}
-
-	closeSession(session: Session): void {
-		this.#sessions.delete(session.client.toString('hex'));
 	}
 
 	managed(code: number, body: Buffer, session: Session, connectionId: number): Promise<Buffer> | undefined {
@@ -165,6 +177,11 @@ export class WireServer implements ConnectionHost {
 		const connection = new Connection(this.#nextConnection++, transport, this);
 		this.#connections.set(connection.id, connection);
 		return connection;
+	}
+
+	#taken(connectionId: number, session: Session): void {
+		this.services.groups.leaveAll(connectionId);
+		this.#connections.get(connectionId)?.sessionTaken(session);
 	}
 
 	#clients(): ClientInfo[] {

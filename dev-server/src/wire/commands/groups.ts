@@ -2,7 +2,7 @@ import type { GroupMeta, TopicMeta } from '../../log/catalog_model.js';
 import { BodyWriter } from '../body.js';
 import { type Call, findGroup, findStream, findTopic, NOTHING, readTopic } from '../call.js';
 import { rejected, Status } from '../codes.js';
-import { groupKey } from './messages.js';
+import { groupKey } from './target.js';
 
 const absent = () => ({ stream: rejected(Status.streamNotFound), topic: rejected(Status.topicNotFound) });
 

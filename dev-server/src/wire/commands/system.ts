@@ -102,5 +102,6 @@ export function getStats(call: Call): Buffer {
 	body.u64(messages).u32(call.services.clients().length).u32(count.groups);
 	body.longText(hostname()).longText(platform()).longText(release()).longText(`${release()} ${arch()}`);
 	body.longText(SERVER_VERSION).u32(0).u32(0).u32(1).u64(0n).u64(0n);
+	call.dialect.writeStatsTail(body);
 	return body.done();
 }

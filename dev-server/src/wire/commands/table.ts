@@ -1,7 +1,10 @@
-import type { Handler, ReadHandler } from '../call.js';
+import type { Handler, ReadHandler, WaitingHandler } from '../call.js';
 import { Code, Refusal, Status } from '../codes.js';
+import * as deferred from './deferred.js';
 import * as groups from './groups.js';
-import * as messages from './messages.js';
+import * as offsets from './offsets.js';
+import { poll } from './poll.js';
+import { send } from './send.js';
 import * as streams from './streams.js';
 import * as system from './system.js';
 import * as tokens from './tokens.js';
@@ -24,8 +27,8 @@ export const READS = new Map<number, ReadHandler>([
 	[34, unavailable],
 	[41, unavailable],
 	[102, unavailable],
-	[Code.poll, messages.poll],
-	[Code.getOffset, messages.getOffset],
+	[Code.poll, poll],
+	[Code.getOffset, offsets.getOffset],
 	[Code.getStream, streams.getStream],
 	[Code.getStreams, streams.getStreams],
 	[Code.getTopic, topics.getTopic],
@@ -33,6 +36,17 @@ export const READS = new Map<number, ReadHandler>([
 	[Code.getGroup, groups.getGroup],
 	[Code.getGroups, groups.getGroups],
 	[Code.syncGroup, groups.syncGroup],
+]);
+
+/** Reads of the dialect in which partition calls carry a context. */
+export const CONTEXT_READS = new Map<number, ReadHandler>([
+	[Code.partitionRoute, deferred.partitionRoute],
+	[Code.updateResource, unavailable],
+]);
+
+export const WAITING_READS = new Map<number, WaitingHandler>([
+	[Code.deferredPoll, deferred.deferredPoll],
+	[Code.fetch, deferred.fetch],
 ]);
 
 export const METADATA_WRITES = new Map<number, Handler>([
@@ -55,7 +69,7 @@ export const METADATA_WRITES = new Map<number, Handler>([
 ]);
 
 export const PARTITION_WRITES = new Map<number, Handler>([
-	[Code.send, messages.send],
-	[Code.storeOffset, messages.storeConsumerOffset],
-	[Code.deleteOffset, messages.deleteConsumerOffset],
+	[Code.send, send],
+	[Code.storeOffset, offsets.storeConsumerOffset],
+	[Code.deleteOffset, offsets.deleteConsumerOffset],
 ]);

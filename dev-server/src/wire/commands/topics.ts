@@ -2,7 +2,7 @@ import { NEVER, type TopicMeta } from '../../log/catalog_model.js';
 import { BodyWriter } from '../body.js';
 import { type Call, findStream, findTopic, NOTHING, readTopic } from '../call.js';
 import { Refusal, rejected, Status } from '../codes.js';
-import { readOptions, writeOptions } from '../option_block.js';
+import { rawOptions, readOptions, writeOptions } from '../option_block.js';
 
 const MAX_PARTITIONS = 1000;
 
@@ -106,6 +106,13 @@ export function purgeTopic(call: Call): Buffer {
 	return NOTHING;
 }
 
+/** Refuses to add or remove partitions of a topic whose creator fixed their number. */
+function checkResizable(topic: TopicMeta): void {
+	if (rawOptions(topic.options).get('partition_resize_policy')?.toString() === 'fixed') {
+		throw rejected(Status.resizeDisabled);
+	}
+}
+
 function readCount(call: Call): number {
 	const count = call.body.u32();
 	call.body.end();
@@ -116,7 +123,10 @@ function readCount(call: Call): number {
 export function createPartitions(call: Call): Buffer {
 	const { topic } = readTopic(call, absent());
 	const count = readCount(call);
-	if (topic.partitions.length + count > MAX_PARTITIONS) throw rejected(Status.badPartitionCount);
+	checkResizable(topic);
+	if (topic.partitions.length + count > MAX_PARTITIONS) {
+		throw rejected(call.dialect.contexts ? Status.partitionsLimit : Status.badPartitionCount);
+	}
 	call.services.log.addPartitions(topic, count);
 	return NOTHING;
 }
@@ -124,6 +134,7 @@ export function createPartitions(call: Call): Buffer {
 export function deletePartitions(call: Call): Buffer {
 	const { topic } = readTopic(call, absent());
 	const count = readCount(call);
+	checkResizable(topic);
 	if (count > topic.partitions.length) throw rejected(Status.badPartitionCount);
 	call.services.log.removePartitions(topic, count);
 	return NOTHING;
