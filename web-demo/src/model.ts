@@ -103,7 +103,7 @@ export class Model {
 				database.createObjectStore(CHANGES, { keyPath: 'key', autoIncrement: true });
 			},
 		});
-		const watcher = laser.watch().index(INDEX).durable('orders', { store });
+		const watcher = laser.watch().index(INDEX).durable(`orders-${slot}`, { store });
 		return new Model(laser, watcher, store, slot);
 	}
 
