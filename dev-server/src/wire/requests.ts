@@ -89,6 +89,8 @@ export class Requests {
 		if (header.request === 0n || header.session === 0n) return this.#violation(header);
 		if (this.dialect.resumable && header.session !== session.number) {
 			if (header.session > session.number) return this.#violation(header);
+			this.parked.end();
+			this.#logins.end(false);
 			return this.#replies.evict(Eviction.sessionTooLow);
 		}
 		if (!this.dialect.stampFits(header, body)) return this.#deny(header, Status.invalidFormat);

@@ -25,6 +25,9 @@ export interface Numbers {
 	session: bigint;
 	client?: Buffer;
 	checksum?: bigint;
+	incarnation?: bigint;
+	owner?: bigint;
+	minimumOp?: bigint;
 }
 
 export const CLIENT = Buffer.from('0102030405060708090a0b0c0d0e0f10', 'hex');
@@ -39,6 +42,9 @@ export function frame(operation: number, code: number, body: Buffer, numbers: Nu
 	header[176] = operation;
 	header.writeBigUInt64LE(numbers.session, 184);
 	header.writeUInt32LE(code, 196);
+	header.writeBigUInt64LE(numbers.incarnation ?? 0n, 200);
+	header.writeBigUInt64LE(numbers.owner ?? 0n, 208);
+	header.writeBigUInt64LE(numbers.minimumOp ?? 0n, 216);
 	return Buffer.concat([header, body]);
 }
 
@@ -65,14 +71,39 @@ export function tokenLogin(token: string, client = CLIENT): Buffer {
 	return frame(1, 0, body, { request: 0n, session: 0n, client });
 }
 
+export const VERSION_0_12_2 = 12290;
+export const SECRET = Buffer.alloc(32, 0xa5);
+
+export function newerLogin(client: Buffer, secret = SECRET, user = 'iggy', password = 'iggy'): Buffer {
+	const prefix = [u32(VERSION_0_12_2), name('test'), name('1'), secret];
+	const body = Buffer.concat([...prefix, name(user), name(password), u32(0)]);
+	return frame(1, 0, body, { request: 0n, session: 0n, client, checksum: 77n });
+}
+
+export function bindBody(client: Buffer, session: bigint, watermark: bigint, secret = SECRET): Buffer {
+	const prefix = [u32(VERSION_0_12_2), name('test'), name('1')];
+	return Buffer.concat([...prefix, client, u64(session), u64(watermark), secret]);
+}
+
 export interface Message {
 	payload: Buffer;
 	headers?: Buffer;
 	id?: bigint;
 }
 
+export function option(key: string, value: string): Buffer {
+	const field = (text: string) => Buffer.concat([u8(2), u32(Buffer.byteLength(text)), Buffer.from(text)]);
+	return Buffer.concat([field(key), field(value)]);
+}
+
+export interface Producer {
+	id: bigint;
+	epoch: number;
+	sequence: number;
+}
+
 /** A producer's batch, with its own arithmetic so that a fault of the server's cannot hide. */
-export function batch(messages: Message[]): Buffer {
+export function batch(messages: Message[], producer?: Producer): Buffer {
 	const frames = messages.map(({ payload, headers = Buffer.alloc(0), id = 1n }, index) => {
 		const rest = Buffer.concat([
 			u64(id),
@@ -91,9 +122,16 @@ export function batch(messages: Message[]): Buffer {
 	header.writeBigUInt64LE(1_764_500_000_000_000n, 24);
 	header.writeBigUInt64LE(BigInt(256 + frames.reduce((sum, one) => sum + one.length, 0)), 32);
 	header.writeUInt32LE(messages.length, 48);
+	if (producer) {
+		header[52] = 1;
+		header.writeBigUInt64LE(producer.id, 56);
+		header.writeUInt16LE(producer.epoch, 64);
+		header.writeUInt32LE(producer.sequence, 68);
+	}
 	const input = Buffer.concat([
 		header.subarray(0, 40),
 		header.subarray(48, 52),
+		...(producer ? [u8(1), header.subarray(56, 66), header.subarray(68, 72)] : []),
 		...frames.map((one) => one.subarray(0, 8)),
 	]);
 	header.writeBigUInt64LE(hash64(input), 40);
@@ -101,15 +139,28 @@ export function batch(messages: Message[]): Buffer {
 }
 
 export function sendBody(stream: string, topic: string, partitionId: number, messages: Message[]): Buffer {
-	const metadata = Buffer.concat([
-		named(stream),
-		named(topic),
-		u8(2),
-		u8(4),
-		u32(partitionId),
-		u32(messages.length),
-	]);
-	return Buffer.concat([u32(metadata.length), metadata, batch(messages)]);
+	return bodyWith(stream, topic, partitionId, messages.length, batch(messages));
+}
+
+export function producedBody(
+	stream: string,
+	topic: string,
+	partitionId: number,
+	producer: Producer,
+	messages: Message[],
+): Buffer {
+	return bodyWith(stream, topic, partitionId, messages.length, batch(messages, producer));
+}
+
+function bodyWith(
+	stream: string,
+	topic: string,
+	partitionId: number,
+	count: number,
+	records: Buffer,
+): Buffer {
+	const metadata = Buffer.concat([named(stream), named(topic), u8(2), u8(4), u32(partitionId), u32(count)]);
+	return Buffer.concat([u32(metadata.length), metadata, records]);
 }
 
 export interface PollOptions {
@@ -143,14 +194,27 @@ export interface Polled {
 	batches: number;
 }
 
-/** Reads a poll reply and checks every checksum in it. */
-export function readPoll(reply: Buffer): Polled {
+/** Reads a poll reply and checks every checksum in it. The prefix is 40 bytes in 0.12. */
+export function readPoll(reply: Buffer, prefix = 16): Polled {
 	const status = reply.readUInt32LE(216);
 	if (status !== 0) return { status, partitionId: 0, current: 0n, count: 0, messages: [], batches: 0 };
 	const body = reply.subarray(256);
+	const batches: number[] = [];
+	const messages = readRecords(body, prefix, batches);
+	return {
+		status,
+		partitionId: body.readUInt32LE(0),
+		current: body.readBigUInt64LE(4),
+		count: body.readUInt32LE(12),
+		messages,
+		batches: batches.length,
+	};
+}
+
+/** Reads stored batches that stand back to back, and checks every checksum in them. */
+export function readRecords(body: Buffer, from: number, batches: number[] = []): Polled['messages'] {
 	const messages: Polled['messages'] = [];
-	let batches = 0;
-	let at = 16;
+	let at = from;
 	while (at < body.length) {
 		const base = body.readBigUInt64LE(at + 8);
 		const end = at + Number(body.readBigUInt64LE(at + 32));
@@ -172,15 +236,8 @@ export function readPoll(reply: Buffer): Polled {
 		}
 		if (next !== end) throw new Error('batch length');
 		if (hash64(Buffer.concat(checksums)) !== body.readBigUInt64LE(at + 40)) throw new Error('batch checksum');
-		batches++;
+		batches.push(count);
 		at = end;
 	}
-	return {
-		status,
-		partitionId: body.readUInt32LE(0),
-		current: body.readBigUInt64LE(4),
-		count: body.readUInt32LE(12),
-		messages,
-		batches,
-	};
+	return messages;
 }
