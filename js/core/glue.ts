@@ -77,7 +77,17 @@ export interface NativeChangeDecoder {
 	delete(): void;
 }
 
+/** Query replies by hand, without a client. Only the target that has queries brings it along. */
+export interface NativePageDecoder {
+	input(length: number): number;
+	descriptor(): number;
+	/** 1 with a page in the descriptor, 0 when the reply is none. */
+	decode(length: number): number;
+	delete(): void;
+}
+
 export interface Glue {
+	readonly PageDecoder?: new () => NativePageDecoder;
 	readonly Core: new () => NativeCore;
 	readonly ChangeDecoder: new () => NativeChangeDecoder;
 	readonly wasmMemory: WebAssembly.Memory;
