@@ -9,8 +9,8 @@ class QueryReplyDecoder;
 
 namespace tidemark::client {
 
-// Decoders of query replies that are not in use, for the next reply: their buffers are warm. One comes back by being
-// let go of.
+// Decoders of query replies that are not in use, for the next reply: their buffers are warm. One comes back
+// by being let go of.
 class QueryDecoders {
  public:
   std::shared_ptr<agdx::QueryReplyDecoder> take();

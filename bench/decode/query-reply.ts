@@ -1,0 +1,171 @@
+import { Decoder as CborXDecoder } from 'cbor-x/decode';
+import { decode as cborgDecode } from 'cborg';
+import { full } from '../../js/core/full.js';
+import { type CoreModule, loadCore } from '../../js/core/load.js';
+import { ownedPage } from '../../js/core/query.js';
+import type { WasmSource } from '../../js/platform/wasm.js';
+import { QueryResult } from '../../js/query/result.js';
+import { decodeQueryReply, handObjects } from '../../tests/hand-ts/query-reply.js';
+import { Encoder, numbers } from './encode.js';
+import { interleaved, type Result, type Rounds, runtimeName } from './measure.js';
+
+const BENCH = 'query-reply';
+const PAGES = 10;
+const ROWS = 1_000;
+const ID = Uint8Array.from({ length: 16 }, (_, index) => index + 1);
+
+const COLUMNS = [
+	['id', 'long'],
+	['customer', 'string'],
+	['status', 'string'],
+	['total', 'double'],
+	['weight', 'double'],
+	['items', 'int'],
+	['express', 'boolean'],
+	['day', 'date'],
+	['placed_at', 'timestamp_micros'],
+	['reference', 'uuid'],
+] as const;
+
+type Kind = (typeof COLUMNS)[number][1];
+
+/** Ten pages of 1,000 rows by 10 columns, one value in twenty null. */
+export function queryPages(): Uint8Array[] {
+	const random = numbers(29);
+	return Array.from({ length: PAGES }, () => page(random));
+}
+
+function page(random: (below: number) => number): Uint8Array {
+	const out = new Encoder();
+	out.head(5, 1).text('Ok').head(5, 4);
+	out.text('fields').head(4, COLUMNS.length);
+	COLUMNS.forEach(([name, kind], index) => {
+		out
+			.head(5, 4)
+			.text('id')
+			.integer(index + 1);
+		out.text('name').text(name);
+		out.text('required').boolean(index === 0);
+		out.text('field_type').head(5, 1).text('kind').text(kind);
+	});
+	out.text('rows').head(4, ROWS);
+	for (let row = 0; row < ROWS; row++) {
+		out.head(5, 1).text('values').head(4, COLUMNS.length);
+		COLUMNS.forEach(([, kind], index) => {
+			if (index > 0 && random(20) === 0) out.head(5, 1).text('kind').text('null');
+			else value(out.head(5, 2).text('kind').text(kind).text('value'), kind, index, random);
+		});
+	}
+	out.text('page').head(5, 2).text('limit').integer(ROWS).text('has_more').boolean(false);
+	out.text('context').head(5, 10).text('execution_id').bytes(ID);
+	out.text('engine').head(5, 2).text('name').text('duckdb').text('version').text('1.0');
+	out.text('resolved_target').head(5, 5).text('kind').text('operational').text('index').text('orders_v1');
+	out.text('backend_resource_id').bytes(ID).text('backend_generation').integer(1);
+	out.text('runtime_configuration_revision').integer(1);
+	out.text('requested_consistency').text('eventual').text('delivered_consistency').text('eventual');
+	out.text('truncated').boolean(false);
+	for (const key of ['elapsed_micros', 'scanned_bytes', 'produced_bytes']) out.text(key).integer(1);
+	out.text('row_count').integer(ROWS);
+	return out.finish();
+}
+
+function value(out: Encoder, kind: Kind, column: number, random: (below: number) => number): void {
+	switch (kind) {
+		case 'long':
+			out.integer(7_000_000_000 + random(1_000_000_000));
+			break;
+		case 'string':
+			out.text(column === 1 ? `customer ${random(100_000)} street` : ['paid', 'open', 'shipped'][random(3)]!);
+			break;
+		case 'double':
+			out.double(random(1_000_000) / 100);
+			break;
+		case 'int':
+			out.integer(random(60));
+			break;
+		case 'boolean':
+			out.boolean(random(2) === 1);
+			break;
+		case 'date':
+			out.integer(19_000 + random(1_000));
+			break;
+		case 'timestamp_micros':
+			out.integer(1_717_171_717_000_000n + BigInt(random(1_000_000_000)));
+			break;
+		case 'uuid':
+			out.bytes(Uint8Array.from({ length: 16 }, () => random(256)));
+	}
+}
+
+class WasmPages {
+	readonly #module: CoreModule;
+	readonly #native: InstanceType<NonNullable<CoreModule['glue']['PageDecoder']>>;
+
+	constructor(module: CoreModule) {
+		if (module.glue.PageDecoder === undefined) throw new Error('this module has no queries');
+		this.#module = module;
+		this.#native = new module.glue.PageDecoder();
+	}
+
+	columns(bytes: Uint8Array) {
+		const { memory } = this.#module;
+		memory.write(this.#native.input(bytes.length), bytes);
+		if (this.#native.decode(bytes.length) === 0) throw new Error('the page was refused');
+		return ownedPage(memory, this.#native.descriptor()).page;
+	}
+
+	dispose(): void {
+		this.#native.delete();
+	}
+}
+
+/** Decoding of ten pages to columns that the caller owns, and to row objects. `wasm` is what `loadCore` takes. */
+export async function run(options: { wasm?: WasmSource; rounds?: Partial<Rounds> } = {}): Promise<Result[]> {
+	const pages = queryPages();
+	const wasm = new WasmPages(await loadCore(full, options.wasm));
+	const cborX = new CborXDecoder({ useRecords: false, mapsAsObjects: true });
+	const all =
+		<T>(decode: (bytes: Uint8Array) => T) =>
+		() =>
+			pages.map(decode);
+	const tasks = {
+		columns_ms: [
+			{ name: 'tidemark', run: all((bytes) => wasm.columns(bytes)) },
+			{ name: 'hand-ts', run: all((bytes) => decodeQueryReply(bytes)!) },
+			{ name: 'cbor-x', run: all((bytes) => cborX.decode(bytes)) },
+			{ name: 'cborg', run: all((bytes) => cborgDecode(bytes)) },
+		],
+		objects_ms: [
+			{ name: 'tidemark', run: all((bytes) => new QueryResult(wasm.columns(bytes)).objects()) },
+			{ name: 'hand-ts', run: all((bytes) => handObjects(decodeQueryReply(bytes)!)) },
+			{ name: 'cbor-x', run: all((bytes) => plainRows(cborX.decode(bytes))) },
+			{ name: 'cborg', run: all((bytes) => plainRows(cborgDecode(bytes))) },
+		],
+	};
+	const results: Result[] = [];
+	for (const [metric, subjects] of Object.entries(tasks)) {
+		const medians = interleaved(subjects as { name: string; run: () => unknown }[], {
+			warm: 5,
+			timed: 21,
+			...options.rounds,
+		});
+		for (const [subject, value] of medians)
+			results.push({ bench: BENCH, runtime: runtimeName(), subject, metric, value, unit: 'ms' });
+	}
+	wasm.dispose();
+	return results;
+}
+
+interface DecodedReply {
+	Ok: { fields: { name: string }[]; rows: { values: { value?: unknown }[] }[] };
+}
+
+/** What an application would do with a generally decoded reply; no rule is checked. */
+function plainRows({ Ok: { fields, rows } }: DecodedReply): Record<string, unknown>[] {
+	return rows.map(({ values }) => {
+		const object: Record<string, unknown> = {};
+		for (let index = 0; index < fields.length; index++)
+			object[fields[index]!.name] = values[index]!.value ?? null;
+		return object;
+	});
+}
