@@ -79,6 +79,15 @@ export class IndexedDbStore implements Store<IDBTransaction> {
 		this.#bound = key;
 	}
 
+	/** Database and entry. Only opening an application's own database tells its name. */
+	async place(key: StoreKey): Promise<string> {
+		const database =
+			'open' in this.#options
+				? await this.#run(key, 'open', async ({ name }) => name)
+				: this.#databaseName(key, this.#options);
+		return JSON.stringify([database, this.#options.scope ?? key.scope, key.name]);
+	}
+
 	async read(key: StoreKey): Promise<StoredPosition | undefined> {
 		return this.#run(key, 'read', (database, own) => readPosition(database, own));
 	}
@@ -209,7 +218,7 @@ export class IndexedDbStore implements Store<IDBTransaction> {
 
 	#connection(key: StoreKey): DatabaseConnection {
 		const options = this.#options;
-		const name = 'open' in options ? '' : databaseName(options.scope ?? key.scope, options.name ?? key.name);
+		const name = 'open' in options ? '' : this.#databaseName(key, options);
 		let connection = this.#connections.get(name);
 		if (connection === undefined) {
 			connection = new DatabaseConnection(
@@ -218,6 +227,10 @@ export class IndexedDbStore implements Store<IDBTransaction> {
 			this.#connections.set(name, connection);
 		}
 		return connection;
+	}
+
+	#databaseName(key: StoreKey, options: OwnDatabaseOptions): string {
+		return databaseName(options.scope ?? key.scope, options.name ?? key.name);
 	}
 
 	#ours(options: OwnDatabaseOptions, name: string): DatabaseOpener {

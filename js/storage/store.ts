@@ -48,6 +48,8 @@ export interface Store<Tx = unknown> {
 	readonly needsScope: boolean;
 	/** Told which key a watcher is going to use, before the first call. */
 	bind?(key: StoreKey): void;
+	/** Names where the entry of a key is kept: the same for stores that share it, in this tab or another, and no other. */
+	place?(key: StoreKey): Promise<string>;
 	read(key: StoreKey): Promise<StoredPosition | undefined>;
 	/**
 	 * Reads, decides and writes in one transaction, which `write` joins. `write` may run twice (a retry after a lost

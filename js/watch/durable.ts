@@ -2,7 +2,7 @@ import type { Abortable } from '../connect/abort.js';
 import type { Context, Link } from '../connect/context.js';
 import { driverDefaults } from '../connect/defaults.js';
 import type { Positions } from '../core/contract.js';
-import { ConfigError, InvalidError } from '../errors/index.js';
+import { ConfigError, InvalidError, StorageError } from '../errors/index.js';
 import { systemClock } from '../platform/clock.js';
 import { TypedEventTarget } from '../platform/events.js';
 import { pageLifecycle } from '../platform/lifecycle.js';
@@ -213,7 +213,7 @@ export class DurableWatcher<C, Tx = IDBTransaction> extends TypedEventTarget<Wat
 			spec: this.#spec,
 			options: { from, onHistoryLost, batch, byteCap },
 			keeper: this.#keeper,
-			lockName: this.#store.shared ? `tidemark:${this.#key.scope}:${this.#key.name}` : undefined,
+			lockName: this.#store.shared ? () => this.#lockName() : undefined,
 			listener: {
 				state: (state) => this.#setState(state),
 				gap: (gap) => this.dispatchEvent(new GapEvent(gap)),
@@ -231,6 +231,17 @@ export class DurableWatcher<C, Tx = IDBTransaction> extends TypedEventTarget<Wat
 			restore: () => run.resume(),
 		});
 		return run;
+	}
+
+	/** One reader at a time for each stored position, not for each name: stores are apart. */
+	async #lockName(): Promise<string> {
+		try {
+			return `tidemark:${(await this.#store.place?.(this.#key)) ?? JSON.stringify(this.#key)}`;
+		} catch (error) {
+			// Loading the position meets the same failure, and deals with it.
+			if (error instanceof StorageError) return `tidemark:${JSON.stringify(this.#key)}`;
+			throw error;
+		}
 	}
 
 	async #finish(run: Run<C, Tx> | undefined): Promise<void> {

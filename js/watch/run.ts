@@ -41,7 +41,8 @@ export interface RunParts<C, Tx> {
 	spec: SourceSpec<C>;
 	options: RunOptions;
 	keeper: PositionKeeper<Tx>;
-	lockName: string | undefined;
+	/** Names the lock that the turn is, where other tabs may want it. */
+	lockName: (() => Promise<string>) | undefined;
 	listener: RunListener;
 	signal: AbortSignal | undefined;
 }
@@ -221,7 +222,7 @@ export class Run<C, Tx> {
 			listener.state('waiting_for_turn');
 			// Waiting is a state like any other and has no time limit.
 			const { signal } = this.#restart;
-			const release = await takeLock(lockName, signal);
+			const release = await takeLock(await lockName(), signal);
 			if (signal.aborted) {
 				release?.();
 				signal.throwIfAborted();
