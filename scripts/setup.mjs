@@ -29,6 +29,7 @@ const packages = {
 		'libclang-rt-19-dev': '/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.asan-x86_64.a',
 		'clang-format-19': '/usr/bin/clang-format-19',
 		'clang-tidy-19': '/usr/bin/clang-tidy-19',
+		openssl: '/usr/bin/openssl',
 	},
 	python: { 'python3-venv': '/usr/lib/python3.11/ensurepip/__init__.py' },
 	chromium: { chromium: '/usr/bin/chromium' },
