@@ -4,13 +4,16 @@ import type { Plane } from './contract.js';
 import { type Fault, FaultControl } from './faults/control.js';
 import { httpServer } from './http/server.js';
 import { Log } from './log/log.js';
-import { Access, isLoopback } from './wire/access.js';
-import { type DialectChoice, type Endpoint, WireServer } from './wire/server.js';
+import { Access } from './wire/access.js';
+import { type Endpoint, hostText, parseListener } from './wire/endpoint.js';
+import { type DialectChoice, WireServer } from './wire/server.js';
 
 export type { AppendEvent, NewRecord, Plane, PlaneLog, StoredRecord } from './contract.js';
 export type { Fault, FaultControl } from './faults/control.js';
+export { type Gateway, type GatewayOptions, type GatewayStatus, startGateway } from './gateway/index.js';
 export type { Log } from './log/log.js';
-export type { DialectChoice, Endpoint } from './wire/server.js';
+export type { Endpoint } from './wire/endpoint.js';
+export type { DialectChoice } from './wire/server.js';
 
 export interface ServerOptions {
 	/** `host:port`; port 0 takes a free one. Without an address the listener stays off. */
@@ -67,9 +70,9 @@ export interface DevServer {
 /** Starts a server; it is ready for clients when this resolves. */
 export async function startServer(options: ServerOptions = {}): Promise<DevServer> {
 	const endpoints = {
-		ws: parseEndpoint(options.ws, options.allowRemote === true),
-		tcp: parseEndpoint(options.tcp, options.allowRemote === true),
-		http: parseEndpoint(options.http, options.allowRemote === true),
+		ws: parseListener(options.ws, options.allowRemote === true),
+		tcp: parseListener(options.tcp, options.allowRemote === true),
+		http: parseListener(options.http, options.allowRemote === true),
 	};
 	const log = new Log({
 		dataDir: options.dataDir,
@@ -171,19 +174,4 @@ async function applyAll(faults: FaultControl, body: unknown): Promise<unknown> {
 		results.push(await faults.apply(one as Fault));
 	}
 	return Array.isArray(body) ? results : results[0];
-}
-
-function hostText(endpoint: Endpoint): string {
-	return endpoint.host.includes(':') ? `[${endpoint.host}]` : endpoint.host;
-}
-
-function parseEndpoint(text: string | undefined, allowRemote: boolean): Endpoint | undefined {
-	if (text === undefined) return undefined;
-	const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text);
-	if (!match) throw new Error(`not an address of the form host:port: ${text}`);
-	const host = match[1] ?? (match[2] || '127.0.0.1');
-	if (!allowRemote && !isLoopback(host)) {
-		throw new Error(`${host} is not a loopback address; --allow-remote permits it`);
-	}
-	return { host, port: Number(match[3]) };
 }

@@ -125,7 +125,7 @@ function given<K extends keyof ServerOptions>(
 	return (value === undefined ? {} : { [key]: value }) as Pick<ServerOptions, K>;
 }
 
-function whole(name: string, text: string | undefined): number | undefined {
+export function whole(name: string, text: string | undefined): number | undefined {
 	if (text === undefined) return undefined;
 	if (!/^\d+$/.test(text)) throw new Error(`--${name} must be a whole number`);
 	return Number(text);

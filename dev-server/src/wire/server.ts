@@ -8,6 +8,7 @@ import type { ClientInfo, Services } from './call.js';
 import { Eviction } from './codes.js';
 import { Connection, type ConnectionHost } from './connection.js';
 import type { ClusterNode, Credentials, Dialect } from './dialect.js';
+import type { Endpoint } from './endpoint.js';
 import { Groups } from './groups.js';
 import { ParkingSpace } from './parked_reads.js';
 import { Producers } from './producers.js';
@@ -19,11 +20,6 @@ import type { Transport } from './transport.js';
 import { type UserOptions, Users } from './users.js';
 import { V12 } from './v12.js';
 import { webSocketListener } from './websocket.js';
-
-export interface Endpoint {
-	host: string;
-	port: number;
-}
 
 export interface WireOptions {
 	users: readonly UserOptions[];

@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { frameSize, HEADER, MAX_FRAME } from './frame.js';
+import { MAX_FRAME } from './frame.js';
+import { Splitter } from './splitter.js';
 import { HIGH_WATER, type Transport } from './transport.js';
 
 class TcpTransport implements Transport {
@@ -65,47 +66,10 @@ export function tcpListener(accept: (transport: Transport) => Accepted | undefin
 			socket.destroy();
 			return;
 		}
-		const splitter = new Splitter((frame) => connection.receive(frame));
+		const splitter = new Splitter(MAX_FRAME, (frame) => connection.receive(frame));
 		socket.on('data', (chunk: Buffer) => {
 			if (!splitter.push(chunk)) socket.end();
 		});
 		socket.on('close', () => connection.closed());
 	});
-}
-
-/** Cuts a byte stream into frames. */
-class Splitter {
-	#chunks: Buffer[] = [];
-	#have = 0;
-	#need = HEADER;
-	#broken = false;
-
-	constructor(readonly emit: (frame: Buffer) => void) {}
-
-	/** False when the stream can no longer be read. */
-	push(chunk: Buffer): boolean {
-		if (this.#broken) return true;
-		this.#chunks.push(chunk);
-		this.#have += chunk.length;
-		while (this.#have >= this.#need) {
-			const bytes = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
-			const size = frameSize(bytes);
-			if (size < HEADER || size > MAX_FRAME) {
-				this.#broken = true;
-				this.#chunks = [];
-				return false;
-			}
-			this.#need = size;
-			if (bytes.length < size) {
-				this.#chunks = [bytes];
-				return true;
-			}
-			this.emit(bytes.subarray(0, size));
-			const rest = bytes.subarray(size);
-			this.#chunks = rest.length > 0 ? [rest] : [];
-			this.#have = rest.length;
-			this.#need = HEADER;
-		}
-		return true;
-	}
 }
