@@ -56,7 +56,117 @@ export interface CallContext {
 	connectionId: number;
 }
 
+/** A logical type, as it is written in a schema of a created index or destination. */
+export type FieldTypeInput =
+	| 'boolean'
+	| 'int'
+	| 'long'
+	| 'float'
+	| 'double'
+	| 'date'
+	| 'time_micros'
+	| 'timestamp_micros'
+	| 'timestamp_tz_micros'
+	| 'string'
+	| 'uuid'
+	| 'binary'
+	| { kind: 'decimal'; precision: number; scale: number }
+	| { kind: 'fixed'; length: number }
+	| { kind: 'struct'; fields: readonly FieldInput[] }
+	| { kind: 'list'; element: FieldTypeInput; required?: boolean }
+	| { kind: 'map'; key: FieldTypeInput; value: FieldTypeInput; required?: boolean };
+
+export interface FieldInput {
+	name: string;
+	type: FieldTypeInput;
+	/** The value may not be null. */
+	required?: boolean;
+	/** Numbered from 1 in the order of the schema where it is left out; provenance names have their own. */
+	id?: number;
+	doc?: string;
+}
+
+/**
+ * A value by its field's type: integers of all kinds as bigint or whole number (dates in days, times in microseconds;
+ * `Date` works for dates and timestamps), decimals as text, bigint or whole number, uuids as text or 16 bytes, structs
+ * as objects by field name or arrays in field order, maps as `Map` or pairs in any order.
+ */
+export type ValueInput =
+	| null
+	| undefined
+	| boolean
+	| number
+	| bigint
+	| string
+	| Date
+	| Uint8Array
+	| readonly ValueInput[]
+	| ReadonlyMap<ValueInput, ValueInput>
+	| { readonly [name: string]: ValueInput };
+
+/** Values in field order, or by field name (a name left out is null). */
+export type RowInput = readonly ValueInput[] | { readonly [name: string]: ValueInput };
+
+export interface CreateIndexOptions {
+	/** Publish a change record for every batch of rows. */
+	notify?: boolean;
+}
+
+/** What a batch of rows of a created index got: its offsets are those of its change record. */
+export interface AppendedRows {
+	fromOffset: bigint;
+	toOffset: bigint;
+	rows: number;
+}
+
+export interface DestinationInput {
+	name: string;
+	schema: readonly FieldInput[];
+	/** Rows of the first snapshot; without rows there is none yet. */
+	rows?: Iterable<RowInput>;
+	source?: { stream: string; topic: string };
+	/** By default the namespace `tidemark` and the destination's name. */
+	table?: { namespace: readonly string[]; table: string };
+}
+
+export interface SnapshotInfo {
+	snapshotId: bigint;
+	timestampMicros: bigint;
+	checkpointRevision: bigint;
+	rows: bigint;
+	/** Parquet files, within the data folder. */
+	files: string[];
+}
+
+/** A table of Parquet files that lakehouse queries read. */
+export interface DevDestination {
+	/** 16 bytes. */
+	readonly id: Uint8Array;
+	readonly generation: bigint;
+	readonly tableUuid: Uint8Array;
+	/** From the oldest to the current one. */
+	readonly snapshots: readonly SnapshotInfo[];
+	/** A snapshot with these rows after those before. */
+	append(rows: Iterable<RowInput>): Promise<SnapshotInfo>;
+	/** A snapshot with these rows instead of those before. */
+	overwrite(rows: Iterable<RowInput>): Promise<SnapshotInfo>;
+	/** Lets go of a snapshot that is not the current one. */
+	expire(snapshotId: bigint): Promise<void>;
+	/** A new generation, empty, in place of this one. */
+	supersede(schema?: readonly FieldInput[]): Promise<DevDestination>;
+}
+
 export interface Plane {
+	/** An index of a given schema, with its first rows. Rejects with the rule that a field or value breaks. */
+	createIndex(
+		name: string,
+		schema: readonly FieldInput[],
+		rows?: Iterable<RowInput>,
+		options?: CreateIndexOptions,
+	): Promise<void>;
+	/** Rows for a created index: one batch, visible to queries when this resolves. */
+	appendRows(index: string, rows: Iterable<RowInput>): Promise<AppendedRows>;
+	createDestination(destination: DestinationInput): Promise<DevDestination>;
 	/** Answers a managed command (code >= 1,000,000) with the reply body. Never rejects. */
 	handle(code: number, body: Uint8Array, context: CallContext): Promise<Uint8Array>;
 	connectionClosed(connectionId: number): void;

@@ -101,6 +101,8 @@ export class Control {
 		}
 		if (binding.backend !== undefined) return { kind: 'unsupported', what: 'a pinned backend' };
 		const index = await this.indexes.ensure(binding.index);
+		if (index.created)
+			invalid('query_name', 'command.ApplyBinding.index', 'this index has a schema of its own');
 		for (const projection of this.catalog.projections.values()) {
 			if (uses(binding, projection.id)) await this.indexes.ensureFields(index, projection);
 		}

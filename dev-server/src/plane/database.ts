@@ -15,6 +15,17 @@ export type Params = DuckDBValue[];
 
 const MAX_IDLE_READERS = 4;
 
+const CLOSED = {
+	autoinstall_known_extensions: 'false',
+	autoload_known_extensions: 'false',
+	threads: '2',
+};
+
+/** For file names and settings, which statements take as text only. */
+export function textLiteral(text: string): string {
+	return `'${text.replaceAll("'", "''")}'`;
+}
+
 export class Database {
 	#tail: Promise<unknown> = Promise.resolve();
 	readonly #idle: DuckDBConnection[] = [];
@@ -27,13 +38,18 @@ export class Database {
 
 	static async open(dataDir: string | undefined): Promise<Database> {
 		const path = dataDir === undefined ? ':memory:' : join(dataDir, 'plane.duckdb');
-		const instance = await DuckDBInstance.create(path, {
-			autoinstall_known_extensions: 'false',
-			autoload_known_extensions: 'false',
-			enable_external_access: 'false',
-			threads: '2',
-		});
+		const instance = await DuckDBInstance.create(path, { ...CLOSED, enable_external_access: 'false' });
 		return new Database(instance, await instance.connect());
+	}
+
+	/** A database in memory that reads and writes the files of one folder and no others. */
+	static async overFolder(folder: string): Promise<Database> {
+		const instance = await DuckDBInstance.create(':memory:', CLOSED);
+		const writer = await instance.connect();
+		await writer.run(`SET allowed_directories = [${textLiteral(`${folder}/`)}]`);
+		await writer.run('SET enable_external_access = false');
+		await writer.run('SET lock_configuration = true');
+		return new Database(instance, writer);
 	}
 
 	/** Runs `work` alone on the writer, in one transaction: all of it is stored or nothing. */

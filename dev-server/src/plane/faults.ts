@@ -1,128 +1,179 @@
 /** Faults that tests switch on: what the plane then does wrong, on purpose and for a stated number of times. */
 import { encodeChange, type Feed } from './feed.js';
-import type { QueryResult } from './query_reply.js';
+import { REASONS, type Readiness, type Reason } from './hello.js';
+import type { QueryEngine } from './query_engine.js';
+import { type ExecutionStatus, encodeErr, type QueryError, type QueryResult } from './query_reply.js';
+import { breakReply, breakStatus, errorOf, REPLY_FAULTS, STATUS_FAULTS } from './reply_faults.js';
 import { encodeCbor } from './wire/cbor.js';
 
-export const REPLY_FAULTS = [
-	'row_width',
-	'type_mismatch',
-	'required_null',
-	'execution_mismatch',
-	'execution_id',
-	'row_count',
-	'page_cursor_agreement',
-	'page_cursor',
-	'page_limit',
-	'target_evidence',
-	'engine_identity',
-	'consistency_downgrade',
-	'fields_empty',
-	'field_id_duplicate',
-	'trailing_bytes',
-	'truncated',
-] as const;
-export type ReplyFault = (typeof REPLY_FAULTS)[number];
+export interface FaultRequest {
+	kind: string;
+	[key: string]: unknown;
+}
+
+interface Waiting {
+	left: number;
+	rule: string;
+	/** Which replies: of a first page or a later one, of a status or a cancel; undefined for any. */
+	on: string | undefined;
+	target: string | undefined;
+	field: string | undefined;
+}
+
+export type ReplyPlace = 'query' | 'page';
+export type StatusPlace = 'status' | 'cancel';
+
+const FEED_FAULTS = ['malformed', 'foreign_index', 'wrong_version'] as const;
+type FeedFault = (typeof FEED_FAULTS)[number];
 
 export class Faults {
-	pending = 0;
-	backendUnavailable = 0;
-	reply: { rule: ReplyFault; left: number } | undefined;
+	#pending = 0;
+	#backendUnavailable = 0;
+	#reply: Waiting | undefined;
+	#status: Waiting | undefined;
+	#error: Waiting | undefined;
 
-	clear(): void {
-		this.pending = 0;
-		this.backendUnavailable = 0;
-		this.reply = undefined;
+	constructor(
+		private readonly readiness: { operational: Readiness; lakehouse: Readiness },
+		private readonly queries: QueryEngine,
+		private readonly feed: Feed,
+	) {}
+
+	/** False for an unknown kind; rejects with a message on a bad argument. */
+	async apply(request: FaultRequest): Promise<boolean> {
+		const wanted = request['times'] ?? request['count'];
+		const count = typeof wanted === 'number' ? wanted : 1;
+		switch (request.kind) {
+			case 'clear':
+				this.clear();
+				return true;
+			case 'readiness':
+				this.switchReadiness(request);
+				return true;
+			case 'pending':
+				this.#pending = count;
+				return true;
+			case 'backend_unavailable':
+				this.#backendUnavailable = count;
+				return true;
+			case 'query_reply':
+				this.#reply = waiting(request, count, 'rule', REPLY_FAULTS);
+				return true;
+			case 'status_reply':
+				this.#status = waiting(request, count, 'rule', STATUS_FAULTS);
+				return true;
+			case 'query_error': {
+				const error = waiting(request, count, 'error', undefined);
+				errorOf(error.rule, new Uint8Array(16));
+				this.#error = error;
+				return true;
+			}
+			case 'cursor_expiry': {
+				const ms = request['ms'] ?? 0;
+				if (typeof ms !== 'number') throw new Error('ms is a number');
+				this.queries.executions.cursorLifeMs = ms;
+				return true;
+			}
+			case 'limits': {
+				const { concurrent, replyBytes } = request as { concurrent?: number; replyBytes?: number };
+				this.queries.limits = {
+					concurrent: concurrent ?? this.queries.limits.concurrent,
+					replyBytes: replyBytes ?? this.queries.limits.replyBytes,
+				};
+				return true;
+			}
+			case 'change_record': {
+				const record = request['record'] as FeedFault;
+				if (!FEED_FAULTS.includes(record)) throw new Error(`unknown change record fault ${String(record)}`);
+				const index = request['index'];
+				if (typeof index !== 'string') throw new Error('index is required');
+				await publishFeedFault(this.feed, record, index, count);
+				return true;
+			}
+			default:
+				return false;
+		}
+	}
+
+	private clear(): void {
+		this.#pending = 0;
+		this.#backendUnavailable = 0;
+		this.#reply = undefined;
+		this.#status = undefined;
+		this.#error = undefined;
+		this.queries.executions.resetCursorLife();
+		this.queries.resetLimits();
+	}
+
+	private switchReadiness(request: FaultRequest): void {
+		const { operational, lakehouse } = this.readiness;
+		const backend = request['backend'];
+		const chosen =
+			backend === 'operational'
+				? [operational]
+				: backend === 'lakehouse'
+					? [lakehouse]
+					: [operational, lakehouse];
+		const reason = (request['reason'] as Reason | undefined) ?? 'query_runtime_unavailable';
+		if (!REASONS.includes(reason)) throw new Error(`unknown reason ${String(reason)}`);
+		for (const one of chosen) {
+			if (request['ready'] === true) one.on();
+			else one.off(reason, (request['state'] as 'unavailable' | undefined) ?? 'unavailable');
+		}
 	}
 
 	takePending(): boolean {
-		if (this.pending <= 0) return false;
-		this.pending -= 1;
+		if (this.#pending <= 0) return false;
+		this.#pending -= 1;
 		return true;
 	}
 
 	takeBackendUnavailable(): boolean {
-		if (this.backendUnavailable <= 0) return false;
-		this.backendUnavailable -= 1;
+		if (this.#backendUnavailable <= 0) return false;
+		this.#backendUnavailable -= 1;
 		return true;
 	}
 
-	takeReply(): ReplyFault | undefined {
-		if (this.reply === undefined || this.reply.left <= 0) return undefined;
-		this.reply.left -= 1;
-		return this.reply.rule;
+	/** The error to answer instead of running a query. */
+	queryError(place: ReplyPlace, id: Uint8Array): Uint8Array | undefined {
+		const fault = take(this.#error, place, undefined);
+		return fault === undefined ? undefined : encodeErr(errorOf(fault.rule, id) as QueryError);
+	}
+
+	brokenReply(result: QueryResult, place: ReplyPlace): Uint8Array | undefined {
+		const fault = take(this.#reply, place, result.context.resolved_target.kind);
+		return fault === undefined ? undefined : breakReply(result, fault.rule, fault.field);
+	}
+
+	brokenStatus(status: ExecutionStatus, place: StatusPlace): Uint8Array | undefined {
+		const fault = take(this.#status, place, undefined);
+		return fault === undefined ? undefined : breakStatus(status, fault.rule);
 	}
 }
 
-/** The bytes of a reply that breaks exactly the named rule. */
-export function breakReply(result: QueryResult, rule: ReplyFault): Uint8Array {
-	const first = result.rows[0] ?? { values: result.fields.map(() => ({ kind: 'null' as const })) };
-	const rest = result.rows.slice(1);
-	const rows = (values: typeof first.values) => ({
-		...result,
-		rows: [{ ...first, values }, ...rest],
-		context: { ...result.context, row_count: BigInt(rest.length + 1) },
-	});
-	const context = (change: object) => ({ ...result, context: { ...result.context, ...change } });
-	const page = (change: object) => ({ ...result, page: { ...result.page, ...change } });
-	const broken = (): unknown => {
-		switch (rule) {
-			case 'row_width':
-				return rows([...first.values, { kind: 'null' }]);
-			case 'type_mismatch':
-				return rows([{ kind: 'date', value: 1n }, ...first.values.slice(1)]);
-			case 'required_null': {
-				const fields = [{ ...result.fields[0]!, required: true }, ...result.fields.slice(1)];
-				return { ...rows([{ kind: 'null' }, ...first.values.slice(1)]), fields };
-			}
-			case 'execution_mismatch': {
-				const id = Uint8Array.from(result.context.execution_id);
-				id[15]! ^= 0xff;
-				id[0]! |= 1;
-				return context({ execution_id: id });
-			}
-			case 'execution_id':
-				return context({ execution_id: new Uint8Array(16) });
-			case 'row_count':
-				return context({ row_count: result.context.row_count + 1n });
-			case 'page_cursor_agreement':
-				return result.page.has_more ? page({ next_cursor: undefined }) : page({ has_more: true });
-			case 'page_cursor':
-				return page({ has_more: true, next_cursor: 'line\nbreak' });
-			case 'page_limit':
-				return page({ limit: 1001n });
-			case 'target_evidence':
-				return context({ resolved_target: { ...result.context.resolved_target, backend_generation: 0n } });
-			case 'engine_identity':
-				return context({ engine: { name: '', version: '1' } });
-			case 'consistency_downgrade':
-				return context({ requested_consistency: 'strong', delivered_consistency: 'eventual' });
-			case 'fields_empty':
-				return { ...result, fields: [] };
-			case 'field_id_duplicate':
-				return {
-					...rows([first.values[0]!, ...first.values]),
-					fields: [result.fields[0]!, ...result.fields],
-				};
-			default:
-				return result;
-		}
-	};
-	const bytes = encodeCbor({ Ok: broken() });
-	if (rule === 'trailing_bytes') return Uint8Array.from([...bytes, 0]);
-	if (rule === 'truncated') return bytes.slice(0, bytes.length - 1);
-	return bytes;
+function waiting(
+	request: FaultRequest,
+	left: number,
+	key: string,
+	names: readonly string[] | undefined,
+): Waiting {
+	const rule = request[key];
+	if (typeof rule !== 'string' || (names !== undefined && !names.includes(rule)))
+		throw new Error(`unknown ${key} ${String(rule)}`);
+	const text = (name: string) => (request[name] === undefined ? undefined : String(request[name]));
+	return { left, rule, on: text('on'), target: text('target'), field: text('field') };
 }
 
-export const FEED_FAULTS = ['malformed', 'foreign_index', 'wrong_version'] as const;
-export type FeedFault = (typeof FEED_FAULTS)[number];
+function take(fault: Waiting | undefined, place: string, target: string | undefined): Waiting | undefined {
+	if (fault === undefined || fault.left <= 0) return undefined;
+	if (fault.on !== undefined && fault.on !== place) return undefined;
+	if (fault.target !== undefined && fault.target !== target) return undefined;
+	fault.left -= 1;
+	return fault;
+}
 
 /** Publishes broken or foreign change records where those of `index` go. */
-export async function publishFeedFault(
-	feed: Feed,
-	kind: FeedFault,
-	index: string,
-	count: number,
-): Promise<void> {
+async function publishFeedFault(feed: Feed, kind: FeedFault, index: string, count: number): Promise<void> {
 	const change = { partitionId: 0, fromOffset: 0n, toOffset: 0n, rows: 1, sourceStream: '' };
 	const payload = (): Uint8Array => {
 		switch (kind) {

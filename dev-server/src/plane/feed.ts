@@ -8,6 +8,13 @@ import { encodeCbor } from './wire/cbor.js';
 export const OPS_STREAM = '_agdx';
 export const CHANGES_TOPIC = 'changes';
 
+/** Rows of a created index come from no topic: its changes and frontiers name this stream and `createdTopic`. */
+export const CREATED_STREAM = OPS_STREAM;
+
+export function createdTopic(index: string): string {
+	return `index/${index}`;
+}
+
 export interface Change {
 	index: string;
 	partitionId: number;

@@ -1,30 +1,30 @@
 /** The columns of an index: what a field is called on the wire and in its table, and of which type it is. */
-import type { LogicalTypeWire } from './query_reply.js';
+import { sqlType } from './column_type.js';
+import type { LogicalType } from './wire/logical_type.js';
 
 /** Types a projection makes. `unknown` is an untyped field that has had no value yet. */
 export type ColumnType = 'unknown' | 'string' | 'long' | 'double' | 'boolean';
-
-export const SQL_TYPES: Record<ColumnType, string> = {
-	unknown: 'VARCHAR',
-	string: 'VARCHAR',
-	long: 'BIGINT',
-	double: 'DOUBLE',
-	boolean: 'BOOLEAN',
-};
 
 export interface Column {
 	/** Field id on the wire, also the number in the column's own name. */
 	id: number;
 	name: string;
-	/** The type came from a projection's `field_type`, so values are fitted to it and it never widens. */
+	/** The type came from a projection's `field_type` or a given schema: it never widens. */
 	declared: boolean;
-	type: ColumnType;
+	required: boolean;
+	/** Undefined until an untyped field has a value. */
+	type: LogicalType | undefined;
+	doc?: string | undefined;
 }
 
 export interface IndexTable {
 	name: string;
 	/** Number in the table's own name. */
 	number: number;
+	/** Made from a given schema; rows come through the server's own API and from no projection. */
+	created: boolean;
+	/** Created indexes that publish a change for every batch of rows. */
+	notify: boolean;
 	columns: Column[];
 	byName: Map<string, Column>;
 	/** Next row sequence. */
@@ -39,7 +39,22 @@ export function columnName(column: Column): string {
 	return `f${column.id}`;
 }
 
-/** On the wire an untyped field without values is a string column of nulls. */
-export function logicalType(type: ColumnType): LogicalTypeWire {
-	return { kind: type === 'unknown' ? 'string' : type };
+const STRING: LogicalType = { kind: 'string' };
+
+/** On the wire, and in the table, an untyped field without values is a string column of nulls. */
+export function typeOf(column: Column): LogicalType {
+	return column.type ?? STRING;
+}
+
+export function columnSql(column: Column): string {
+	return `${columnName(column)} ${sqlType(typeOf(column))}`;
+}
+
+/** The column as the projector sees it. */
+export function projectedType(column: Column): ColumnType {
+	return (column.type?.kind as ColumnType | undefined) ?? 'unknown';
+}
+
+export function logicalOf(type: ColumnType): LogicalType | undefined {
+	return type === 'unknown' ? undefined : { kind: type };
 }

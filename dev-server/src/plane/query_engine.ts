@@ -1,317 +1,315 @@
-/** Runs queries on operational indexes: consistency, deadline, paging, status and cancel around one planned SQL query. */
-import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
-import type { Binding } from './control_model.js';
-import type { Database } from './database.js';
-import { type Execution, Executions, nowMicros } from './executions.js';
-import { type Backend, ENGINE, LIMITS } from './hello.js';
-import { type IndexTable, tableName } from './index_model.js';
-import type { IndexStore } from './index_store.js';
-import type { Projector } from './projector.js';
-import { SchemaMoved, sizeOf, toTypedValue } from './query_cells.js';
-import { makePlan, type PageStart, type Plan } from './query_plan.js';
-import type { Bindings } from './query_predicate.js';
-import {
-	type ExecutionStatus,
-	type FrontierEntry,
-	QueryFailure,
-	type QueryResult,
-	type Row,
-} from './query_reply.js';
+/** Runs queries: consistency, deadline, paging, status and cancel around one read of one target. */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { aggregatePlan } from './aggregate_plan.js';
+import { type Answer, all, type PageStart, ReplyBudget, readPlan } from './answer.js';
+import { SchemaMoved } from './column_type.js';
+import { type Execution, Executions, Stop } from './executions.js';
+import { ENGINE, LIMITS, SQL_DIALECT } from './hello.js';
+import { type ExecutionStatus, encodeOk, QueryFailure, type QueryResult } from './query_reply.js';
 import type { PageEnvelope, Query } from './query_request.js';
+import { rankByDistance, rankByText, readHits } from './ranked_search.js';
+import { readKept, runSql } from './raw_sql.js';
+import { rowPlan } from './row_plan.js';
+import { Sandboxes } from './sql_sandbox.js';
+import type { Evidence, Target, TargetSource } from './target.js';
 import { invalid, Refusal } from './wire/refusal.js';
 
-/** How long a read-your-writes query waits for the projector before it answers stale. */
-const FRESHNESS_WAIT_MS = 5000;
 const MAX_ATTEMPTS = 5;
 const SCHEMA_PAUSE_MS = 5;
+const EVERYTHING = 2n ** 63n - 1n;
+
+export interface EncodedReply {
+	result: QueryResult;
+	bytes: Uint8Array;
+}
 
 export class QueryEngine {
-	readonly #executions = new Executions();
+	readonly executions = new Executions();
+	/** Enforced here; fault switches lower them. */
+	limits = advertised();
+	readonly #sandboxes = new Sandboxes();
 	#running = 0;
 
-	constructor(
-		private readonly database: Database,
-		private readonly indexes: IndexStore,
-		private readonly projector: Projector,
-		private readonly backend: Backend,
-	) {}
+	constructor(private readonly targets: Record<Query['target']['kind'], TargetSource>) {}
 
-	async query(query: Query): Promise<QueryResult> {
+	async query(query: Query): Promise<EncodedReply> {
 		if (query.page.cursor === undefined) {
-			return this.run(this.#executions.start(query), query, undefined);
+			return this.run(this.executions.start(query), query, undefined, undefined);
 		}
-		const { execution, start } = this.cursor(query.execution_id, query.page.cursor);
-		const page = { ...execution.query.page, limit: query.page.limit, wantTotal: query.page.wantTotal };
-		return this.run(execution, { ...execution.query, page, deadline_micros: query.deadline_micros }, start);
+		const { limit, wantTotal } = query.page;
+		return this.later(query.execution_id, query.page.cursor, query.deadline_micros, { limit, wantTotal });
 	}
 
-	async page(request: PageEnvelope): Promise<QueryResult> {
-		const { execution, start } = this.cursor(request.execution_id, request.cursor);
-		return this.run(execution, { ...execution.query, deadline_micros: request.deadline_micros }, start);
+	async page(request: PageEnvelope): Promise<EncodedReply> {
+		return this.later(request.execution_id, request.cursor, request.deadline_micros, {});
+	}
+
+	private later(
+		id: Uint8Array,
+		text: string,
+		deadline_micros: bigint,
+		change: Partial<Query['page']>,
+	): Promise<EncodedReply> {
+		const cursor = this.executions.cursor(id, text);
+		if (cursor === undefined) return invalid('page_cursor', 'query.page.cursor', 'unknown here or expired');
+		const { query } = cursor.execution;
+		const page = { ...query.page, ...change };
+		return this.run(cursor.execution, { ...query, page, deadline_micros }, cursor.start, cursor.snapshot);
 	}
 
 	status(id: Uint8Array): ExecutionStatus | undefined {
-		return this.#executions.find(id)?.status;
+		return this.executions.find(id)?.status;
 	}
 
 	cancel(id: Uint8Array): ExecutionStatus | undefined {
-		const execution = this.#executions.find(id);
+		const execution = this.executions.find(id);
 		if (execution === undefined) return undefined;
 		if (execution.status.finished_at_micros === undefined) {
-			execution.cancelled = true;
-			execution.interrupt?.();
-			this.#executions.finish(execution, 'cancelled');
+			execution.stop?.cancel();
+			this.executions.finish(execution, 'cancelled');
 		}
 		return execution.status;
 	}
 
-	private cursor(id: Uint8Array, cursor: string): { execution: Execution; start: PageStart } {
-		const execution = this.#executions.find(id);
-		const start = execution?.cursors.get(cursor);
-		if (execution === undefined || start === undefined) {
-			return invalid('page_cursor', 'query.page.cursor', 'unknown here or expired');
-		}
-		return { execution, start };
-	}
-
-	private async run(execution: Execution, query: Query, start: PageStart | undefined): Promise<QueryResult> {
+	private async run(
+		execution: Execution,
+		query: Query,
+		start: PageStart | undefined,
+		snapshot: bigint | undefined,
+	): Promise<EncodedReply> {
 		const { status } = execution;
-		execution.cancelled = false;
 		status.state = 'planning';
 		status.finished_at_micros = undefined;
 		status.error = undefined;
-		if (this.#running >= LIMITS.concurrent) {
-			const error = {
-				ResourceLimit: {
-					resource: 'concurrent queries',
-					observed: BigInt(this.#running),
-					limit: BigInt(LIMITS.concurrent),
-				},
-			};
-			this.#executions.finish(execution, 'failed', error);
+		if (this.#running >= this.limits.concurrent) {
+			const observed = BigInt(this.#running + 1);
+			const limit = BigInt(this.limits.concurrent);
+			const error = { ResourceLimit: { resource: 'concurrent queries', observed, limit } };
+			this.executions.finish(execution, 'failed', error);
 			throw new QueryFailure(error);
 		}
 		this.#running += 1;
+		const stop = new Stop(execution.id, query.deadline_micros);
+		execution.stop = stop;
 		try {
-			const result = await this.answer(execution, query, start);
+			stop.check();
+			const reply = await this.answer(execution, query, start, snapshot, stop);
 			// A cancel that came while the last rows were read counts.
-			if (execution.cancelled) throw new QueryFailure({ Cancelled: { execution_id: execution.id } });
-			status.produced_bytes += result.context.produced_bytes;
-			status.scanned_bytes += result.context.scanned_bytes;
-			status.row_count += result.context.row_count;
-			this.#executions.finish(execution, 'completed');
-			return result;
+			stop.check();
+			const { context } = reply.result;
+			status.produced_bytes += context.produced_bytes;
+			status.scanned_bytes += context.scanned_bytes;
+			status.row_count += context.row_count;
+			this.executions.finish(execution, 'completed');
+			return reply;
 		} catch (error) {
-			const failure = this.failureOf(error, execution);
-			if (failure instanceof QueryFailure) {
-				if ('Cancelled' in failure.error) this.#executions.finish(execution, 'cancelled');
-				else if ('DeadlineExceeded' in failure.error) this.#executions.finish(execution, 'expired');
-				else this.#executions.finish(execution, 'failed', failure.error);
-			} else {
-				this.#executions.finish(execution, 'failed', { Backend: failure.message });
-			}
-			throw failure;
+			throw this.failed(error, execution, stop);
 		} finally {
 			this.#running -= 1;
+			stop.close();
+			execution.stop = undefined;
 		}
 	}
 
-	private failureOf(error: unknown, execution: Execution): Refusal | QueryFailure {
-		if (error instanceof Refusal || error instanceof QueryFailure) return error;
-		if (execution.cancelled) return new QueryFailure({ Cancelled: { execution_id: execution.id } });
-		return new QueryFailure({ Backend: error instanceof Error ? error.message : String(error) });
+	private failed(error: unknown, execution: Execution, stop: Stop): Refusal | QueryFailure {
+		const finish = this.executions.finish.bind(this.executions, execution);
+		if (error instanceof Refusal) {
+			finish('failed', { Backend: error.message });
+			return error;
+		}
+		const failure =
+			error instanceof QueryFailure ? error : (stop.failure ?? new QueryFailure({ Backend: textOf(error) }));
+		if ('Cancelled' in failure.error) finish('cancelled');
+		else if ('DeadlineExceeded' in failure.error) finish('expired');
+		else finish('failed', failure.error);
+		return failure;
 	}
 
 	private async answer(
 		execution: Execution,
 		query: Query,
 		start: PageStart | undefined,
-	): Promise<QueryResult> {
+		snapshot: bigint | undefined,
+		stop: Stop,
+	): Promise<EncodedReply> {
 		const began = process.hrtime.bigint();
-		if (query.target.kind !== 'operational') throw new QueryFailure({ Unsupported: 'lakehouse targets' });
-		const name = query.target.index;
-		const late = () => new QueryFailure({ DeadlineExceeded: { execution_id: execution.id } });
-		if (query.deadline_micros <= nowMicros()) throw late();
-		if (query.consistency === 'strong') throw new QueryFailure({ Unsupported: 'consistency strong' });
-		const index = this.indexes.get(name);
-		if (index === undefined) throw new QueryFailure({ IndexNotFound: name });
-		const deadlineMs = Number(query.deadline_micros / 1000n);
-		if (query.consistency === 'read_your_writes') await this.fresh(name, query, execution, late);
-
-		execution.status.state = 'running';
-		const snapshot = start ?? { snapshot: 2n ** 63n - 1n, skip: query.page.offset ?? 0n };
+		const target = await this.targets[query.target.kind].open(query, stop, snapshot);
 		for (let attempt = 1; ; attempt++) {
 			try {
-				const read = await this.read(index, query, snapshot, execution, deadlineMs, late);
-				return this.result(index, query, start, execution, read, began);
+				const budget = new ReplyBudget(this.limits.replyBytes);
+				const { answer, evidence } = await this.read(target, execution, query, start, stop, budget);
+				const result = this.result(target, execution, query, start, answer, evidence, budget, began);
+				const bytes = encodeOk(result);
+				if (bytes.length > budget.cap) throw budget.exceeded(bytes.length);
+				return { result, bytes };
 			} catch (error) {
 				// Retried only while the table's columns change under the query.
-				const moved = error instanceof SchemaMoved || /altered|conflict|Binder Error/i.test(String(error));
-				if (!moved || attempt >= MAX_ATTEMPTS) throw error;
+				const moved = error instanceof SchemaMoved || /altered|conflict|Binder Error/i.test(textOf(error));
+				if (!moved || error instanceof Refusal || attempt >= MAX_ATTEMPTS || stop.stopped) throw error;
 				await new Promise((resolve) => setTimeout(resolve, SCHEMA_PAUSE_MS));
 			}
 		}
 	}
 
-	private async fresh(
-		name: string,
-		query: Query,
+	private async read(
+		target: Target,
 		execution: Execution,
-		late: () => QueryFailure,
-	): Promise<void> {
-		const until = Math.min(Number(query.deadline_micros / 1000n), Date.now() + FRESHNESS_WAIT_MS);
-		const ofIndex = (binding: Binding) => binding.index === name;
-		if (await this.projector.caughtUp(ofIndex, until, () => execution.cancelled)) return;
-		if (execution.cancelled) throw new QueryFailure({ Cancelled: { execution_id: execution.id } });
-		if (query.deadline_micros <= nowMicros()) throw late();
-		const { applied, required } = this.projector.furthestBehind(name);
-		throw new QueryFailure({ Stale: { what: name, applied, required } });
+		query: Query,
+		start: PageStart | undefined,
+		stop: Stop,
+		budget: ReplyBudget,
+	): Promise<{ answer: Answer; evidence: Evidence }> {
+		const running = () => {
+			if (execution.status.finished_at_micros === undefined) execution.status.state = 'running';
+		};
+		const tokens = query.text !== undefined && start === undefined ? await target.tokens() : undefined;
+		return target.read((db) =>
+			stop.guard(db, async () => {
+				const { relation } = target;
+				const [bounds] = await all(db, `SELECT coalesce(max(_seq), 0), count(*) FROM ${relation.sql}`);
+				const [last, scannedRows] = bounds as [bigint, bigint];
+				const limits = [
+					last,
+					tokens?.highest ?? EVERYTHING,
+					start?.kind === 'rows' ? start.highest : EVERYTHING,
+				];
+				const highest = limits.reduce((a, b) => (a < b ? a : b));
+				if (query.raw_sql === undefined) running();
+				const found = await this.find(
+					db,
+					target,
+					query,
+					start,
+					highest,
+					tokens?.table,
+					stop,
+					budget,
+					running,
+				);
+				stop.check();
+				return { answer: { ...found, scannedRows }, evidence: await target.evidence(db) };
+			}),
+		);
 	}
 
-	private async read(
-		index: IndexTable,
+	private async find(
+		db: DuckDBConnection,
+		target: Target,
 		query: Query,
-		start: PageStart,
-		execution: Execution,
-		deadlineMs: number,
-		late: () => QueryFailure,
-	): Promise<ReadPage> {
-		let expired = false;
-		let timer: NodeJS.Timeout | undefined;
-		try {
-			return await this.database.read(async (db) => {
-				execution.interrupt = () => db.interrupt();
-				timer = setTimeout(
-					() => {
-						expired = true;
-						db.interrupt();
-					},
-					Math.min(Math.max(0, deadlineMs - Date.now()), 2_147_483_647),
-				);
-				const [highest] = await all(db, `SELECT coalesce(max(_seq), 0), count(*) FROM ${tableName(index)}`);
-				let snapshot = highest![0] as bigint;
-				if (start.snapshot < snapshot) snapshot = start.snapshot;
-				const plan = makePlan(index, query, { ...start, snapshot });
-				const rows = await all(db, plan.sql, plan.params);
-				let total: bigint | undefined;
-				if (query.page.wantTotal) total = (await all(db, plan.totalSql, plan.totalParams))[0]![0] as bigint;
-				if (execution.cancelled) throw new QueryFailure({ Cancelled: { execution_id: execution.id } });
-				return {
-					plan,
-					rows,
-					total,
-					snapshot,
-					scanned: highest![1] as bigint,
-					frontier: await this.frontier(db, index),
-				};
-			});
-		} catch (error) {
-			if (expired) throw late();
-			throw error;
-		} finally {
-			clearTimeout(timer);
-			execution.interrupt = undefined;
+		start: PageStart | undefined,
+		highest: bigint,
+		tokenTable: string | undefined,
+		stop: Stop,
+		budget: ReplyBudget,
+		running: () => void,
+	): Promise<Omit<Answer, 'scannedRows'>> {
+		const { relation } = target;
+		const { page } = query;
+		const first = page.offset ?? 0n;
+		const place = first > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(first);
+		if (query.raw_sql !== undefined) {
+			const raw = query.raw_sql;
+			const kept =
+				start?.kind === 'kept'
+					? start
+					: await this.#sandboxes.use({ ...target.sql, relation }, db, (sandbox) =>
+							stop.guard(sandbox, () => runSql(sandbox, raw, page.wantTotal, running)),
+						);
+			const shown = readKept(start === undefined ? { ...kept, at: place } : kept, page.limit);
+			for (const row of shown.rows) budget.take(row);
+			return shown;
 		}
+		if (query.vector !== undefined || query.text !== undefined) {
+			const ranked =
+				start?.kind === 'ranked'
+					? start
+					: query.vector === undefined
+						? await rankByText(db, relation, query, highest, tokenTable)
+						: await rankByDistance(db, relation, query, highest);
+			if (start === undefined) ranked.at = place;
+			stop.check();
+			return readHits(db, relation, query, ranked, budget);
+		}
+		const rowStart = start?.kind === 'rows' ? { ...start, highest } : { highest, skip: first };
+		const aggregate = query.aggregate !== undefined;
+		const plan = aggregate ? aggregatePlan(relation, query, rowStart) : rowPlan(relation, query, rowStart);
+		const { rows, more, next } = await readPlan(db, plan, page.limit, highest, budget);
+		stop.check();
+		const total = page.wantTotal
+			? ((await all(db, plan.totalSql, plan.totalParams))[0]![0] as bigint)
+			: undefined;
+		return {
+			fields: plan.columns.map((column) => column.field),
+			rows,
+			total,
+			next,
+			// An aggregate is one page by nature: groups past the limit are cut off and said to be.
+			truncated: more && aggregate,
+		};
 	}
 
 	private result(
-		index: IndexTable,
+		target: Target,
+		execution: Execution,
 		query: Query,
 		start: PageStart | undefined,
-		execution: Execution,
-		read: ReadPage,
+		answer: Answer,
+		evidence: Evidence,
+		budget: ReplyBudget,
 		began: bigint,
 	): QueryResult {
-		const { plan, total } = read;
-		const fields = plan.columns.map((column) => column.field);
-		const more = read.rows.length > query.page.limit;
-		let produced = 0;
-		const rows = read.rows.slice(0, query.page.limit).map((cells): Row => {
-			const values = fields.map((field, i) => toTypedValue(cells[i]!, field));
-			for (const value of values) produced += sizeOf(value) + 16;
-			return { values };
-		});
-		if (produced > Number(LIMITS.bytes)) {
-			throw new QueryFailure({ TooLarge: { what: 'page', size: BigInt(produced), cap: LIMITS.bytes } });
-		}
-		// An aggregate is one page by nature: groups past the limit are cut off and said to be.
-		const hasMore = more && !plan.aggregate;
+		const { fields, rows, next, total } = answer;
+		if (next !== undefined && start === undefined) freeze(execution, fields);
 		return {
 			fields,
 			rows,
 			page: {
 				offset: start === undefined ? (query.page.offset ?? 0n) : undefined,
 				limit: BigInt(query.page.limit),
-				total,
-				has_more: hasMore,
-				next_cursor: hasMore
-					? this.#executions.cursorFor(execution, nextStart(read, query, start))
-					: undefined,
+				total: query.page.wantTotal ? total : undefined,
+				has_more: next !== undefined,
+				next_cursor:
+					next === undefined ? undefined : this.executions.cursorFor(execution, next, target.snapshot),
 			},
 			context: {
 				execution_id: query.execution_id,
-				engine: ENGINE,
-				resolved_target: {
-					kind: 'operational',
-					index: index.name,
-					backend_resource_id: this.backend.resourceId,
-					backend_generation: this.backend.generation,
-					runtime_configuration_revision: this.backend.revision,
-				},
+				engine: query.raw_sql === undefined ? ENGINE : { ...ENGINE, dialect: SQL_DIALECT },
+				resolved_target: evidence.resolved_target,
 				requested_consistency: query.consistency,
 				delivered_consistency: query.consistency,
-				truncated: more && plan.aggregate,
+				boundary: evidence.boundary,
+				checkpoint_revision: evidence.checkpoint_revision,
+				global_state_revision: evidence.global_state_revision,
+				truncated: answer.truncated,
 				elapsed_micros: (process.hrtime.bigint() - began) / 1000n,
-				scanned_bytes: read.scanned * BigInt(8 * Math.max(1, index.columns.length)),
-				produced_bytes: BigInt(produced),
+				scanned_bytes: answer.scannedRows * BigInt(8 * Math.max(1, target.relation.columns.length)),
+				produced_bytes: BigInt(budget.used),
 				row_count: BigInt(rows.length),
-				frontier: read.frontier.length > 0 ? read.frontier : undefined,
+				frontier: evidence.frontier,
 			},
 		};
 	}
 
-	/** What the snapshot of the rows had applied, by source partition. */
-	private async frontier(db: DuckDBConnection, index: IndexTable): Promise<FrontierEntry[]> {
-		const positions = await all(
-			db,
-			`SELECT s.stream, s.topic, p.partition_id, p.topic_created_at, p.next
-			 FROM plane_progress p JOIN plane_source s ON s.id = p.source
-			 WHERE p.index_number = ${index.number} AND p.next > 0 ORDER BY ALL`,
-		);
-		return positions.map(([stream, topic, partition, createdAt, next]) => ({
-			stream: stream as string,
-			topic: topic as string,
-			partition_id: BigInt(partition as number),
-			topic_created_at_micros: createdAt as bigint,
-			applied_offset: (next as bigint) - 1n,
-		}));
+	resetLimits(): void {
+		this.limits = advertised();
+	}
+
+	async close(): Promise<void> {
+		await this.#sandboxes.close();
 	}
 }
 
-interface ReadPage {
-	plan: Plan;
-	rows: DuckDBValue[][];
-	total: bigint | undefined;
-	snapshot: bigint;
-	scanned: bigint;
-	frontier: FrontierEntry[];
+function advertised(): { concurrent: number; replyBytes: number } {
+	return { concurrent: LIMITS.concurrent, replyBytes: Number(LIMITS.bytes) };
 }
 
-function nextStart(read: ReadPage, query: Query, start: PageStart | undefined): PageStart {
-	const { plan, snapshot } = read;
-	const taken = query.page.limit;
-	if (plan.orderKeys === undefined) {
-		return { snapshot, skip: (start?.skip ?? query.page.offset ?? 0n) + BigInt(taken) };
-	}
-	const hidden = read.rows[taken - 1]!.slice(plan.columns.length);
-	const keys = hidden.slice(0, plan.orderKeys);
-	return { snapshot, skip: 0n, after: { keys, sequence: hidden[plan.orderKeys] as bigint } };
+/** Later pages have the fields of the first one, whatever columns the index gets meanwhile. */
+function freeze(execution: Execution, fields: QueryResult['fields']): void {
+	const { query } = execution;
+	if (query.aggregate !== undefined || query.raw_sql !== undefined) return;
+	execution.query = { ...query, select: { fields: fields.map((field) => field.name), payload: false } };
 }
 
-async function all(db: DuckDBConnection, sql: string, params?: Bindings): Promise<DuckDBValue[][]> {
-	const reader =
-		params === undefined
-			? await db.runAndReadAll(sql)
-			: await db.runAndReadAll(sql, params.values, params.types);
-	return reader.getRows();
+function textOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
 }

@@ -1,20 +1,18 @@
 /**
- * Predicates as SQL over bound parameters. Numbers of any kind compare by exact value, whatever the column's type; any
- * other mismatch of kinds is refused. A comparison with a null cell is neither true nor false, so such a row matches
- * neither a predicate nor its negation; `eq null` and `ne null` test for null itself.
+ * Predicates as SQL over bound parameters. Int, long, float and double compare by exact value, decimals of any precision
+ * and scale too; any other mismatch of kinds is refused. Containers are equal or not, and have no order. A comparison
+ * with a null cell is neither true nor false, so such a row matches neither a predicate nor its negation; `eq null` and
+ * `ne null` test for null itself.
  */
 import type { DuckDBType, DuckDBValue } from '@duckdb/node-api';
-import { BIGINT, BOOLEAN, DOUBLE, VARCHAR } from '@duckdb/node-api';
+import { BIGINT, DECIMAL, DOUBLE, DuckDBDecimalValue, VARCHAR } from '@duckdb/node-api';
+import { duckType, toDuck } from './column_type.js';
 import { exactDouble } from './column_value.js';
 import type { Filter, Op } from './query_request.js';
+import type { Expression, Resolve } from './relation.js';
+import { checkValue, type LogicalType } from './wire/logical_type.js';
 import { invalid } from './wire/refusal.js';
-import type { TypedValue } from './wire/typed_value.js';
-
-/** What a name in a query stands for. */
-export interface Expression {
-	sql: string;
-	type: 'unknown' | 'string' | 'long' | 'double' | 'boolean' | 'other';
-}
+import { type DecimalValue, type TypedValue, unscaledInteger } from './wire/typed_value.js';
 
 export class Bindings {
 	readonly values: DuckDBValue[] = [];
@@ -26,8 +24,6 @@ export class Bindings {
 		return `$${this.values.length}`;
 	}
 }
-
-export type Resolve = (field: string, path: string) => Expression;
 
 const COMPARE: Partial<Record<Op, string>> = { eq: '=', ne: '<>', lt: '<', lte: '<=', gt: '>', gte: '>=' };
 
@@ -79,26 +75,55 @@ function doubleAgainst(
 	return `(${column} ${operator} ${b.add(nearest, DOUBLE)})`;
 }
 
-function compare(column: Expression, op: Op, value: TypedValue, b: Bindings, path: string): string {
-	if (column.type === 'unknown') return '(NULL = 1)';
-	const mismatch = () => invalid('type_mismatch', path, `${value.kind} against a ${column.type} field`);
-	switch (value.kind) {
-		case 'int':
-		case 'long':
-		case 'float':
-		case 'double':
-			if (column.type === 'long') return longAgainst(column.sql, op, value, b);
-			if (column.type === 'double') return doubleAgainst(column.sql, op, value, b);
-			return mismatch();
-		case 'string':
-			if (column.type !== 'string') return mismatch();
-			return `(${column.sql} ${COMPARE[op]} ${b.add(value.value, VARCHAR)})`;
-		case 'boolean':
-			if (column.type !== 'boolean') return mismatch();
-			return `(${column.sql} ${COMPARE[op]} ${b.add(value.value, BOOLEAN)})`;
-		default:
-			return mismatch();
+const MAX_DECIMAL = 10n ** 38n - 1n;
+
+/** The column's scale decides: a bound between two of its steps moves to the one beside it. */
+function decimalAgainst(column: Expression, op: Op, value: DecimalValue, b: Bindings): string {
+	const scale = (column.type as LogicalType & { kind: 'decimal' }).scale;
+	const unscaled = unscaledInteger(value.unscaled);
+	const below = op === 'lt' || op === 'lte';
+	let bound: bigint;
+	if (value.scale <= scale) bound = unscaled * 10n ** (scale - value.scale);
+	else {
+		const step = 10n ** (value.scale - scale);
+		const down = unscaled / step - (unscaled < 0n && unscaled % step !== 0n ? 1n : 0n);
+		const exact = down * step === unscaled;
+		if (!exact && (op === 'eq' || op === 'ne')) return constant(column.sql, op === 'ne');
+		bound = exact || op === 'lte' || op === 'gt' ? down : down + 1n;
 	}
+	if (bound > MAX_DECIMAL || bound < -MAX_DECIMAL) {
+		if (op === 'eq' || op === 'ne') return constant(column.sql, op === 'ne');
+		return constant(column.sql, below === bound > 0n);
+	}
+	const decimal = new DuckDBDecimalValue(bound, 38, Number(scale));
+	return `(${column.sql} ${COMPARE[op]} ${b.add(decimal, DECIMAL(38, Number(scale)))})`;
+}
+
+const CONTAINERS: ReadonlySet<string> = new Set(['struct', 'list', 'map']);
+
+export function isContainer(type: LogicalType | undefined): boolean {
+	return type !== undefined && CONTAINERS.has(type.kind);
+}
+
+const NUMBERS: ReadonlySet<string> = new Set(['int', 'long', 'float', 'double']);
+
+function compare(column: Expression, op: Op, value: TypedValue, b: Bindings, path: string): string {
+	const { sql, type } = column;
+	if (type === undefined) return '(NULL = 1)';
+	const mismatch = () => invalid('type_mismatch', path, `${value.kind} against a ${type.kind} field`);
+	if (NUMBERS.has(type.kind) && NUMBERS.has(value.kind)) {
+		const number = value as TypedValue & { value: bigint | number };
+		if (type.kind === 'long') return longAgainst(sql, op, number, b);
+		if (type.kind === 'int') return longAgainst(`CAST(${sql} AS BIGINT)`, op, number, b);
+		return doubleAgainst(type.kind === 'float' ? `CAST(${sql} AS DOUBLE)` : sql, op, number, b);
+	}
+	if (value.kind !== type.kind) return mismatch();
+	if (value.kind === 'decimal') return decimalAgainst(column, op, value.value, b);
+	if (CONTAINERS.has(type.kind)) {
+		if (op !== 'eq' && op !== 'ne') return mismatch();
+		checkValue(value, type, true, path);
+	}
+	return `(${sql} ${COMPARE[op]} ${b.add(toDuck(value, type), duckType(type))})`;
 }
 
 export function predicate(column: Expression, op: Op, value: TypedValue, b: Bindings, path: string): string {
@@ -112,7 +137,7 @@ export function predicate(column: Expression, op: Op, value: TypedValue, b: Bind
 		return `(${value.value.map((item) => predicate(column, 'eq', item, b, path)).join(' OR ')})`;
 	}
 	if (op === 'contains' || op === 'prefix') {
-		if (value.kind !== 'string' || (column.type !== 'string' && column.type !== 'unknown')) {
+		if (value.kind !== 'string' || (column.type !== undefined && column.type.kind !== 'string')) {
 			return invalid('type_mismatch', path, `${op} needs text`);
 		}
 		const call = op === 'contains' ? 'contains' : 'starts_with';

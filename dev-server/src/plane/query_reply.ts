@@ -2,19 +2,8 @@
 
 import type { Consistency } from './query_request.js';
 import { encodeCbor } from './wire/cbor.js';
+import type { LogicalField } from './wire/logical_type.js';
 import type { TypedValue } from './wire/typed_value.js';
-
-export interface LogicalTypeWire {
-	kind: string;
-	[key: string]: unknown;
-}
-
-export interface LogicalField {
-	id: bigint;
-	name: string;
-	required: boolean;
-	field_type: LogicalTypeWire;
-}
 
 export interface Row {
 	values: TypedValue[];
@@ -37,18 +26,41 @@ export interface FrontierEntry {
 	applied_offset: bigint;
 }
 
+interface BackendEvidence {
+	backend_resource_id: Uint8Array;
+	backend_generation: bigint;
+	runtime_configuration_revision: bigint;
+}
+
+export type ResolvedTarget =
+	| ({ kind: 'operational'; index: string } & BackendEvidence)
+	| ({
+			kind: 'lakehouse';
+			destination_id: Uint8Array;
+			destination_generation: bigint;
+	  } & BackendEvidence & {
+				table_uuid: Uint8Array;
+				namespace: string[];
+				table: string;
+				snapshot_id: bigint;
+				schema_id: bigint;
+				partition_spec_id: bigint;
+			});
+
+export interface Boundary {
+	digest: Uint8Array;
+	relation_to_current: 'current' | 'historical' | 'ahead_of_observed_checkpoint';
+}
+
 export interface QueryContext {
 	execution_id: Uint8Array;
-	engine: { name: string; version: string };
-	resolved_target: {
-		kind: 'operational';
-		index: string;
-		backend_resource_id: Uint8Array;
-		backend_generation: bigint;
-		runtime_configuration_revision: bigint;
-	};
+	engine: { name: string; version: string; dialect?: string | undefined };
+	resolved_target: ResolvedTarget;
 	requested_consistency: Consistency;
 	delivered_consistency: Consistency;
+	boundary: Boundary | undefined;
+	checkpoint_revision: bigint | undefined;
+	global_state_revision: bigint | undefined;
 	truncated: boolean;
 	elapsed_micros: bigint;
 	scanned_bytes: bigint;
@@ -74,6 +86,8 @@ export type QueryError =
 	| { Stale: { what: string; applied: bigint; required: bigint } }
 	| { Cancelled: { execution_id: Uint8Array } }
 	| { DeadlineExceeded: { execution_id: Uint8Array } }
+	| { ExpiredSnapshot: { snapshot_id: bigint } }
+	| { StaleGeneration: { what: string; requested: bigint; observed: bigint } }
 	| { TargetUnavailable: { reason: string } }
 	| { ResourceLimit: { resource: string; observed: bigint; limit: bigint } };
 

@@ -1,8 +1,8 @@
 /** Query requests (contract 10.1 to 10.6): read, then checked rule by rule. */
-import { asText, Fields, variantOf } from './wire/fields.js';
+import { asInteger, asText, Fields, variantOf } from './wire/fields.js';
 import { hasControl, plainName, trimmedName, utf8Length } from './wire/names.js';
 import { codec, invalid } from './wire/refusal.js';
-import { readTypedValue, type TypedValue } from './wire/typed_value.js';
+import { I64, readTypedValue, type TypedValue } from './wire/typed_value.js';
 
 export const CONSISTENCIES = ['eventual', 'read_your_writes', 'strong'] as const;
 export type Consistency = (typeof CONSISTENCIES)[number];
@@ -28,7 +28,35 @@ export type Filter =
 
 export type Target =
 	| { kind: 'operational'; index: string }
-	| { kind: 'lakehouse'; destination_id: Uint8Array; destination_generation: bigint };
+	| {
+			kind: 'lakehouse';
+			destination_id: Uint8Array;
+			destination_generation: bigint;
+			snapshot: SnapshotSelector | undefined;
+	  };
+
+export interface SnapshotSelector {
+	kind: 'snapshot_id' | 'timestamp_micros';
+	value: bigint;
+}
+
+export interface VectorSearch {
+	field: string;
+	embedding: number[];
+	topK: number;
+}
+
+export interface TextSearch {
+	/** Without a field, every text field of the target. */
+	field: string | undefined;
+	query: string;
+}
+
+export interface RawSql {
+	dialect: string;
+	sql: string;
+	params: TypedValue[];
+}
 
 export interface PageRequest {
 	limit: number;
@@ -58,8 +86,8 @@ export interface Query {
 	message_type: string | undefined;
 	time_range: [bigint, bigint] | undefined;
 	filter: Filter | undefined;
-	vector: boolean;
-	text: boolean;
+	vector: VectorSearch | undefined;
+	text: TextSearch | undefined;
 	order: { field: string; dir: 'asc' | 'desc' }[];
 	page: PageRequest;
 	aggregate: Aggregate | undefined;
@@ -67,7 +95,7 @@ export interface Query {
 	distinct: boolean;
 	select: { fields: string[]; payload: boolean };
 	fork: string | undefined;
-	raw_sql: boolean;
+	raw_sql: RawSql | undefined;
 	consistency: Consistency;
 }
 
@@ -103,8 +131,8 @@ function readQuery(f: Fields): Query {
 		message_type: f.optional('message_type', (x, k) => name(x.text(k), x.at(k))),
 		time_range: f.optional('time_range', readTimeRange),
 		filter: f.optional('filter', (x, k) => readFilter(x.required(k), x.at(k))),
-		vector: f.optional('vector', (x, k) => readVector(x.child(k))) ?? false,
-		text: f.optional('text', (x, k) => readText(x.child(k))) ?? false,
+		vector: f.optional('vector', (x, k) => readVector(x.child(k))),
+		text: f.optional('text', (x, k) => readText(x.child(k))),
 		order: f.or('order', [], (x, k) =>
 			x.list(k, (entry, p) => {
 				const key = Fields.of(entry, p);
@@ -120,7 +148,7 @@ function readQuery(f: Fields): Query {
 		distinct: f.or('distinct', false, (x, k) => x.bool(k)),
 		select: f.has('select') ? readSelect(f.child('select')) : { fields: [], payload: false },
 		fork: f.optional('fork', (x, k) => x.text(k)),
-		raw_sql: f.optional('raw_sql', (x, k) => readRawSql(x.child(k))) ?? false,
+		raw_sql: f.optional('raw_sql', (x, k) => readRawSql(x.child(k))),
 		consistency: f.or('consistency', 'eventual' as Consistency, (x, k) => x.oneOf(k, CONSISTENCIES)),
 	};
 	checkQuery(query);
@@ -147,34 +175,35 @@ function checkQuery(query: Query): void {
 		query.message_type === undefined &&
 		query.time_range === undefined &&
 		query.filter === undefined &&
-		!query.vector &&
-		!query.text &&
+		query.vector === undefined &&
+		query.text === undefined &&
 		query.order.length === 0 &&
 		query.aggregate === undefined &&
 		query.having === undefined &&
 		!query.distinct &&
 		query.select.fields.length === 0 &&
 		!query.select.payload;
-	if (query.raw_sql && !plain) invalid('raw_sql_exclusive', 'query.raw_sql');
+	if (query.raw_sql !== undefined && !plain) invalid('raw_sql_exclusive', 'query.raw_sql');
 }
 
 function readTarget(f: Fields): Target {
 	const kind = f.text('kind');
 	if (kind === 'operational') return { kind, index: name(f.text('index'), f.at('index')) };
 	if (kind !== 'lakehouse') codec('unknown_variant', f.at('kind'), kind);
-	const target: Target = {
+	const target: Target & { kind: 'lakehouse' } = {
 		kind: 'lakehouse',
 		destination_id: f.id('destination_id'),
 		destination_generation: f.u64('destination_generation'),
+		snapshot: undefined,
 	};
 	if (isZero(target.destination_id) || target.destination_generation === 0n)
 		invalid('target_identity', f.path);
 	if (f.has('snapshot')) {
 		const snapshot = f.child('snapshot');
-		snapshot.oneOf('kind', ['snapshot_id', 'timestamp_micros']);
-		const value = snapshot.required('value');
-		if (typeof value !== 'bigint') codec('wrong_type', snapshot.at('value'));
+		const kind = snapshot.oneOf('kind', ['snapshot_id', 'timestamp_micros']);
+		const value = asInteger(snapshot.required('value'), snapshot.at('value'), ...I64);
 		if (value <= 0n) invalid('snapshot', snapshot.at('value'));
+		target.snapshot = { kind, value };
 	}
 	return target;
 }
@@ -227,26 +256,27 @@ function filterNode(item: unknown, path: string, depth: number, budget: { nodes:
 	}
 }
 
-function readVector(f: Fields): true {
-	plainName(f.text('field'), 'vector', f.at('field'));
+function readVector(f: Fields): VectorSearch {
+	const field = plainName(f.text('field'), 'vector', f.at('field'));
 	const embedding = f.list('embedding', (entry, p) => {
 		if (typeof entry !== 'number') codec('wrong_type', p, 'float expected');
-		if (!Number.isFinite(entry) || Object.is(entry, -0)) invalid('vector', p);
-		return entry;
+		const single = Math.fround(entry);
+		if (!Number.isFinite(single) || Object.is(single, -0)) invalid('vector', p);
+		return single;
 	});
 	if (embedding.length < 1 || embedding.length > 65_536) invalid('vector', f.at('embedding'));
 	const topK = f.u32('top_k');
 	if (topK < 1n || topK > 1000n) invalid('vector', f.at('top_k'));
-	return true;
+	return { field, embedding, topK: Number(topK) };
 }
 
-function readText(f: Fields): true {
-	if (f.has('field')) plainName(f.text('field'), 'text', f.at('field'));
+function readText(f: Fields): TextSearch {
+	const field = f.optional('field', (x, k) => plainName(x.text(k), 'text', x.at(k)));
 	const query = f.text('query');
 	if (/^\p{White_Space}*$/u.test(query) || utf8Length(query) > 1024 || hasControl(query)) {
 		invalid('text', f.at('query'));
 	}
-	return true;
+	return { field, query };
 }
 
 function defaultPage(): PageRequest {
@@ -318,15 +348,15 @@ function readAggregate(f: Fields): Aggregate {
 	return aggregate;
 }
 
-function readRawSql(f: Fields): true {
-	f.oneOf('dialect', ['data_fusion', 'postgres', 'my_sql', 'sqlite']);
+function readRawSql(f: Fields): RawSql {
+	const dialect = f.oneOf('dialect', ['data_fusion', 'postgres', 'my_sql', 'sqlite']);
 	const sql = f.text('sql');
 	if (/^\p{White_Space}*$/u.test(sql) || utf8Length(sql) > 65_536 || hasControl(sql, '\n\r\t')) {
 		invalid('raw_sql', f.at('sql'));
 	}
 	const params = f.or('params', [], (x, k) => x.list(k, (entry, p) => readTypedValue(entry, p)));
 	if (params.length > 1024) invalid('raw_sql', f.at('params'));
-	return true;
+	return { dialect, sql, params };
 }
 
 export interface ExecutionRequest {

@@ -3,13 +3,13 @@ import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api';
 import { type Cell, fromHeader, toCell, widen } from './column_value.js';
 import type { ExtractedRow } from './extraction.js';
 import type { Column, ColumnType, IndexTable } from './index_model.js';
-import { tableName } from './index_model.js';
+import { projectedType, tableName } from './index_model.js';
 import type { IndexStore } from './index_store.js';
 import type { JsonValue } from './json_value.js';
 
 function fieldValue(row: ExtractedRow, column: Column): JsonValue | undefined {
 	const explicit = row.explicit?.get(column.name);
-	return explicit === undefined ? row.values.get(column.name) : fromHeader(explicit, column.type);
+	return explicit === undefined ? row.values.get(column.name) : fromHeader(explicit, projectedType(column));
 }
 
 /** Must run before the transaction that appends: it changes the table. */
@@ -23,14 +23,14 @@ export async function fitColumns(store: IndexStore, index: IndexTable, batch: Ex
 		const changes = new Map<Column, ColumnType>();
 		for (const column of index.columns) {
 			if (column.declared) continue;
-			let type = column.type;
+			let type = projectedType(column);
 			for (const row of batch) {
 				const value = fieldValue(row, column);
 				if (value !== undefined) type = widen(type, value);
 			}
 			// Longs of the batch itself must stay exact too before a long column becomes double.
 			if (type === 'double') for (const row of batch) type = widen(type, fieldValue(row, column) ?? null);
-			if (type !== column.type) changes.set(column, type);
+			if (type !== projectedType(column)) changes.set(column, type);
 		}
 		if (changes.size === 0) return;
 		await store.widen(index, changes);
@@ -56,7 +56,8 @@ export function appendRow(
 	else appender.appendUTinyInt(row.contentType);
 	if (row.inline) appender.appendBlob(row.record.payload);
 	else appender.appendNull();
-	for (const column of index.columns) appendCell(appender, toCell(fieldValue(row, column), column.type));
+	for (const column of index.columns)
+		appendCell(appender, toCell(fieldValue(row, column), projectedType(column)));
 	appender.endRow();
 }
 

@@ -30,9 +30,9 @@ const SOURCE = { stream: 'shop', topic: 'orders' };
 describe('hello', () => {
 	it('announces only what is served', async () => {
 		const hello = await client.hello();
-		expect(hello.versions).toEqual({ query: 1n, control: 1n, kv: 0n, fork: 0n, features: 66n });
+		expect(hello.versions).toEqual({ query: 1n, control: 1n, kv: 0n, fork: 0n, features: 98n });
 		expect(hello.ready).toBeUndefined();
-		expect(hello.backends).toHaveLength(1);
+		expect(hello.backends.map((backend: { mode: string }) => backend.mode)).toEqual(['operational', 'lakehouse']);
 		expect(hello.backends[0]).toMatchObject({
 			mode: 'operational',
 			desired_state: 'enabled',
@@ -64,7 +64,7 @@ describe('hello', () => {
 
 	it('says stream tenancy and the partitions of the feed as configured', async () => {
 		const tenant = await open({ streamTenancy: true });
-		expect((await tenant.hello()).versions.features).toBe(66n + 8192n);
+		expect((await tenant.hello()).versions.features).toBe(98n + 8192n);
 	});
 });
 
@@ -83,7 +83,7 @@ describe('envelopes', () => {
 	});
 
 	it('answers what it does not serve with unsupported', async () => {
-		for (const code of [1_000_002, 1_000_022, 1_000_300, 1_000_716, 1_999_999]) {
+		for (const code of [1_000_002, 1_000_025, 1_000_300, 1_000_716, 1_999_999]) {
 			expect((await client.raw(code, encodeCbor({}))).code, String(code)).toBe('unsupported');
 		}
 		expect((await client.mutate(1_000_301, {})).code).toBe('unsupported');

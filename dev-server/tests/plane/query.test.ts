@@ -372,10 +372,8 @@ describe('execution', () => {
 	it('what is not served is refused by name', async () => {
 		expect(await client.query('orders', { consistency: 'strong' })).toEqual({ Err: { Unsupported: 'consistency strong' } });
 		expect(await client.query('orders', { fork: 'f' })).toEqual({ Err: { Unsupported: 'forks' } });
-		const vector = { field: 'embedding', embedding: [0.5], top_k: 3n };
-		expect(await client.query('orders', { vector })).toEqual({ Err: { Unsupported: 'vector search' } });
-		const target = { kind: 'lakehouse', destination_id: new Uint8Array(16).fill(1), destination_generation: 1n };
-		expect(await client.query('orders', { target })).toEqual({ Err: { Unsupported: 'lakehouse targets' } });
+		const raw_sql = { dialect: 'my_sql', sql: 'SELECT 1' };
+		expect(await client.query('orders', { raw_sql })).toEqual({ Err: { Unsupported: 'dialect my_sql' } });
 		expect(await client.send(1_000_200, { v: 2n, query: queryOn('orders') })).toEqual({
 			Err: { Version: { expected: 1n, got: 2n } },
 		});

@@ -26,3 +26,16 @@ export function hasControl(text: string, allowed = ''): boolean {
 	for (const char of text) if (CONTROL.test(char) && !allowed.includes(char)) return true;
 	return false;
 }
+
+const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** A 16-byte identity as its 26 characters. */
+export function idText(id: Uint8Array): string {
+	let value = BigInt(`0x${Buffer.from(id).toString('hex')}`);
+	let text = '';
+	for (let i = 0; i < 26; i++) {
+		text = CROCKFORD[Number(value & 31n)]! + text;
+		value >>= 5n;
+	}
+	return text;
+}

@@ -3,12 +3,13 @@ import { asFloat, asInteger, asList, Fields } from './fields.js';
 import { utf8Length } from './names.js';
 import { codec, invalid } from './refusal.js';
 
-const MAX_VALUE_BYTES = 8_388_608;
-const MAX_ITEMS = 4096;
-const MAX_DEPTH = 16;
-const I32 = [-0x8000_0000n, 0x7fff_ffffn] as const;
-const I64 = [-0x8000_0000_0000_0000n, 0x7fff_ffff_ffff_ffffn] as const;
-const MICROS_PER_DAY = 86_400_000_000n;
+export const MAX_VALUE_BYTES = 8_388_608;
+export const MAX_ITEMS = 4096;
+/** Levels of nesting in a value or a type, itself included. */
+export const MAX_DEPTH = 16;
+export const I32 = [-0x8000_0000n, 0x7fff_ffffn] as const;
+export const I64 = [-0x8000_0000_0000_0000n, 0x7fff_ffff_ffff_ffffn] as const;
+export const MICROS_PER_DAY = 86_400_000_000n;
 
 export interface DecimalValue {
 	unscaled: Uint8Array;
@@ -153,6 +154,16 @@ function readDecimal(value: unknown, path: string): DecimalValue {
 	return decimal;
 }
 
+/** A signed integer as big-endian two's complement in the fewest bytes. */
+export function minimalSigned(value: bigint): Uint8Array {
+	let length = 1;
+	while (BigInt.asIntN(length * 8, value) !== value) length += 1;
+	const hex = BigInt.asUintN(length * 8, value)
+		.toString(16)
+		.padStart(length * 2, '0');
+	return new Uint8Array(Buffer.from(hex, 'hex'));
+}
+
 /** Big-endian two's complement to a signed integer. */
 export function unscaledInteger(bytes: Uint8Array): bigint {
 	return BigInt.asIntN(bytes.length * 8, BigInt(`0x${Buffer.from(bytes).toString('hex')}`));
@@ -173,7 +184,11 @@ const KEY_TAGS: Partial<Record<Kind, number>> = {
 	binary: 11,
 };
 
-function canonicalKey(key: TypedValue, path: string): Buffer {
+/** Kinds that a map's key may have. */
+export const KEY_KINDS: ReadonlySet<string> = new Set(Object.keys(KEY_TAGS));
+
+/** Bytes by which the entries of a map are ordered, and equal keys known. */
+export function canonicalKey(key: TypedValue, path: string): Buffer {
 	const tag = KEY_TAGS[key.kind];
 	if (tag === undefined) invalid('map_key_kind', path);
 	const body = (() => {
