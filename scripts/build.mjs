@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root, run, setup } from './setup.mjs';
 
-export function build({ demo = true } = {}) {
+export function build({ demo = true, quiet = false } = {}) {
 	const env = setup('build');
-	run(process.execPath, ['scripts/build-wasm.mjs'], { env });
+	run(process.execPath, ['scripts/build-wasm.mjs'], { env, quiet });
 	const tsc = join(root, 'node_modules/typescript/bin/tsc');
 	run(process.execPath, [tsc, '-p', 'js']);
 	run(process.execPath, [tsc, '-p', 'dev-server']);

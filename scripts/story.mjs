@@ -4,22 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
-
-export const chromiumFlags = [
-	'--no-sandbox',
-	'--disable-dev-shm-usage',
-	'--disable-gpu',
-	'--disable-background-networking',
-	'--disable-component-update',
-	'--disable-sync',
-	'--no-first-run',
-];
+import { CHROMIUM, CHROMIUM_FLAGS } from './chromium.mjs';
 
 const launch = (profile) =>
 	chromium.launchPersistentContext(profile, {
-		executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+		executablePath: CHROMIUM,
 		headless: true,
-		args: chromiumFlags,
+		args: CHROMIUM_FLAGS,
 		viewport: { width: 1440, height: 1000 },
 	});
 

@@ -3,17 +3,19 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { pythonClients, root } from '../../scripts/setup.mjs';
-import { drain as nullDrain } from './null-client.mjs';
+import { nullRate, tidemarkDrain } from './subjects.mjs';
 
 export const RECORDS = 1_000_000;
 const ROUNDS = 3;
-// The largest request that the protocol's own reader makes, for every subject that lets one choose.
-const BATCH = 10_000;
 
 export async function startFeed(staticDir) {
-	const child = spawn(process.execPath, [join(root, 'bench/drain/server.mjs'), String(RECORDS), ...(staticDir ? [staticDir] : [])], {
-		stdio: ['pipe', 'pipe', 'inherit'],
-	});
+	const child = spawn(
+		process.execPath,
+		[join(root, 'bench/drain/server.mjs'), String(RECORDS), ...(staticDir ? [staticDir] : [])],
+		{
+			stdio: ['pipe', 'pipe', 'inherit'],
+		},
+	);
 	const line = await new Promise((resolve, reject) => {
 		let text = '';
 		child.stdout.on('data', (chunk) => {
@@ -30,27 +32,6 @@ export async function startFeed(staticDir) {
 				child.stdin.end();
 			}),
 	};
-}
-
-export async function tidemarkDrain({ Laser }, url) {
-	const laser = await Laser.connectWithStream(url, 'bench', { username: 'iggy', password: 'iggy' });
-	const reader = (await laser.watch().index('orders_v1').records()).batch(BATCH);
-	const started = performance.now();
-	let records = 0;
-	for (;;) {
-		const changes = await reader.poll();
-		if (changes.length === 0) break;
-		records += changes.length;
-	}
-	const seconds = (performance.now() - started) / 1000;
-	await laser.close();
-	return { records, seconds };
-}
-
-export async function nullRate(WebSocketClass, url) {
-	const started = performance.now();
-	const records = await nullDrain(WebSocketClass, url, { stream: '_agdx', topic: 'changes', batch: BATCH });
-	return { records, seconds: (performance.now() - started) / 1000 };
 }
 
 async function laserSdkDrain(feed) {
@@ -104,6 +85,36 @@ export async function drainInNode() {
 			'node',
 		);
 	} finally {
+		await feed.close();
+	}
+}
+
+export async function drainInChromium() {
+	const [{ build }, { chromium }, { CHROMIUM, CHROMIUM_FLAGS }] = await Promise.all([
+		import('vite'),
+		import('playwright-core'),
+		import('../../scripts/chromium.mjs'),
+	]);
+	const outDir = join(root, 'build/bench-page');
+	await build({
+		root: join(root, 'bench/page'),
+		base: './',
+		logLevel: 'error',
+		build: { outDir, emptyOutDir: true, target: 'es2022', assetsInlineLimit: 0 },
+	});
+	const feed = await startFeed(outDir);
+	const browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: CHROMIUM_FLAGS });
+	try {
+		const page = await browser.newPage();
+		await page.goto(feed.http);
+		await page.waitForFunction(() => document.title === 'ready');
+		const subject = (name) => [
+			name,
+			() => page.evaluate(([which, url]) => globalThis.subjects[which](url), [name, feed.ws]),
+		];
+		return await rounds(Object.fromEntries([subject('null-client'), subject('tidemark')]), 'chromium');
+	} finally {
+		await browser.close();
 		await feed.close();
 	}
 }

@@ -26,7 +26,20 @@ function text(value) {
 const identifier = (name) => [2, ...text(name)];
 
 function loginBody(user, password) {
-	return Uint8Array.from([0, 0x2c, 0, 0, ...text('null'), ...text('0'), ...text(user), ...text(password), 0, 0, 0, 0]);
+	return Uint8Array.from([
+		0,
+		0x2c,
+		0,
+		0,
+		...text('null'),
+		...text('0'),
+		...text(user),
+		...text(password),
+		0,
+		0,
+		0,
+		0,
+	]);
 }
 
 function pollBody(stream, topic, partition, offset, count) {
@@ -48,7 +61,11 @@ function pollBody(stream, topic, partition, offset, count) {
 }
 
 /** Drains one partition from offset 0 to its head. Resolves to the number of records that went by. */
-export async function drain(WebSocketClass, url, { stream, topic, partition = 0, batch = 1000, user = 'iggy', password = 'iggy' }) {
+export async function drain(
+	WebSocketClass,
+	url,
+	{ stream, topic, partition = 0, batch = 1000, user = 'iggy', password = 'iggy' },
+) {
 	const socket = new WebSocketClass(url);
 	socket.binaryType = 'arraybuffer';
 	await new Promise((resolve, reject) => {

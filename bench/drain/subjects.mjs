@@ -1,0 +1,26 @@
+// What is measured, the same code in Node and in a page.
+import { drain } from './null-client.mjs';
+
+// The largest request that the protocol's own reader makes, for every subject that lets one choose.
+const BATCH = 10_000;
+
+export async function tidemarkDrain({ Laser }, url) {
+	const laser = await Laser.connectWithStream(url, 'bench', { username: 'iggy', password: 'iggy' });
+	const reader = (await laser.watch().index('orders_v1').records()).batch(BATCH);
+	const started = performance.now();
+	let records = 0;
+	for (;;) {
+		const changes = await reader.poll();
+		if (changes.length === 0) break;
+		records += changes.length;
+	}
+	const seconds = (performance.now() - started) / 1000;
+	await laser.close();
+	return { records, seconds };
+}
+
+export async function nullRate(WebSocketClass, url) {
+	const started = performance.now();
+	const records = await drain(WebSocketClass, url, { stream: '_agdx', topic: 'changes', batch: BATCH });
+	return { records, seconds: (performance.now() - started) / 1000 };
+}
