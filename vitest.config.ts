@@ -16,6 +16,7 @@ export default defineConfig({
 	test: {
 		projects: [
 			{ resolve, test: { name: 'js', include: ['tests/js/**/*.test.ts', 'tests/hand-ts/**/*.test.ts'], testTimeout: 30_000 } },
+			{ resolve, test: { name: 'faults', include: ['tests/faults/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 60_000 } },
 			{ test: { name: 'dev-server', include: ['dev-server/tests/**/*.test.ts'], testTimeout: 30_000 } },
 			{
 				resolve,
@@ -26,6 +27,16 @@ export default defineConfig({
 					testTimeout: 120_000,
 					hookTimeout: 120_000,
 					// Browsers are heavy and the machine may be small.
+					fileParallelism: false,
+				},
+			},
+			{
+				resolve,
+				test: {
+					name: 'interop',
+					include: ['tests/interop/**/*.test.ts'],
+					testTimeout: 70_000,
+					hookTimeout: 120_000,
 					fileParallelism: false,
 				},
 			},

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { build } from './build.mjs';
-import { root, setup } from './setup.mjs';
+import { pythonClients, root, setup } from './setup.mjs';
 
 const jobs = String(cpus().length);
 const reports = join(root, 'build/reports');
@@ -138,8 +138,14 @@ const steps = {
 	'vectors (native)': () => vectors('--native'),
 	'vectors (wasm)': () => vectors(),
 	js: () => vitest('js'),
+	faults: () => vitest('faults'),
 	'dev-server': () => vitest('dev-server'),
 	browser: () => vitest('browser'),
+	interop: () => {
+		// The first time, the clients are fetched: not within a test's time.
+		pythonClients();
+		return vitest('interop');
+	},
 	packaging: () => vitest('packaging'),
 };
 
