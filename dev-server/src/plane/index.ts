@@ -60,7 +60,14 @@ async function openParts(log: PlaneLog, database: Database, options: PlaneOption
 	};
 	const tokens = new TokenStore(database);
 	const queries = new QueryEngine({
-		operational: new OperationalTargets(database, indexes, projector, tokens, backends.operational),
+		operational: new OperationalTargets(
+			database,
+			indexes,
+			projector,
+			tokens,
+			backends.operational,
+			readiness.operational,
+		),
 		lakehouse: new LakehouseTargets(destinations, readiness.lakehouse),
 	});
 	return {

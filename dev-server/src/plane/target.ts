@@ -5,7 +5,7 @@ import type { Binding } from './control_model.js';
 import type { Database } from './database.js';
 import type { Stop } from './executions.js';
 import { CREATED_STREAM, createdTopic } from './feed.js';
-import type { Backend } from './hello.js';
+import type { Backend, Readiness } from './hello.js';
 import type { IndexTable } from './index_model.js';
 import type { IndexStore } from './index_store.js';
 import type { Projector } from './projector.js';
@@ -47,10 +47,13 @@ export class OperationalTargets implements TargetSource {
 		private readonly projector: Projector,
 		private readonly tokens: TokenStore,
 		private readonly backend: Backend,
+		private readonly readiness: Readiness,
 	) {}
 
 	async open(query: Query, stop: Stop): Promise<Target> {
 		const { index: name } = query.target as Query['target'] & { kind: 'operational' };
+		if (!this.readiness.ready)
+			throw new QueryFailure({ TargetUnavailable: { reason: this.readiness.reason } });
 		if (query.consistency === 'strong') throw new QueryFailure({ Unsupported: 'consistency strong' });
 		if (query.fork !== undefined) throw new QueryFailure({ Unsupported: 'forks' });
 		const index = this.indexes.get(name);
