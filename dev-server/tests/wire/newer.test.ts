@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type DevServer, startServer } from '../../src/index.js';
 import { openWebSocket } from './client.js';
@@ -251,6 +254,28 @@ describe('a partition call', () => {
 		expect(result(await driver.write(161, store, context(route)))).toBe(0);
 		expect((await driver.read(120, external, context(route))).readBigUInt64LE(256 + 12)).toBe(1n);
 		expect((await driver.read(120, plain, context(route))).length).toBe(256);
+	});
+});
+
+describe('a restart', () => {
+	it('keeps incarnations, and sends every client to a new login', async () => {
+		const dataDir = mkdtempSync(join(tmpdir(), 'tidemark-newer-'));
+		await start({ dataDir });
+		const driver = await connect();
+		await driver.createTopic('s', 't');
+		await server.faults.apply({ kind: 'purge_topic', stream: 's', topic: 't' });
+		const route = await driver.route('s', 't');
+		await driver.send('s', 't', route, 'one');
+		await server.close();
+		await start({ dataDir });
+		driver.client = await openWebSocket(server.addresses.ws!);
+		expect(status(await driver.bind())).toBe(40);
+		await driver.login();
+		expect(await driver.route('s', 't')).toEqual(route);
+		expect(status(await driver.send('s', 't', route, 'two'))).toBe(0);
+		expect(server.log.end('s', 't', 0)).toBe(2n);
+		await server.faults.apply({ kind: 'recreate_topic', stream: 's', topic: 't' });
+		expect((await driver.route('s', 't')).incarnation).toBeGreaterThan(route.incarnation);
 	});
 });
 
