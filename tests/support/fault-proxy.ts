@@ -6,6 +6,8 @@ export type Direction = 'up' | 'down';
 export interface Trouble {
 	/** End the connection when this many bytes of the direction have been forwarded; the rest is lost. */
 	cutAfter?: { direction: Direction; bytes: number; reset?: boolean };
+	/** The same at a boundary of the WebSocket: after the upgrade (0) or after that many messages. */
+	cutAfterFrames?: { direction: Direction; frames: number; reset?: boolean };
 	/** Stop forwarding, both ways, and keep both sockets open: what a lost network looks like. */
 	silentAfter?: { direction: Direction; bytes: number };
 	/** Milliseconds that every chunk waits. */
@@ -16,12 +18,64 @@ export interface Trouble {
 	lateCloseMs?: number;
 }
 
+/** Finds the boundaries of a WebSocket's bytes: after the HTTP head, then after every frame. */
+class Boundaries {
+	/** Passed so far, the one after the HTTP head included. */
+	count = 0;
+	#matched = 0;
+	#head: number[] = [];
+	#left = 0;
+	#inHttp = true;
+
+	/** Takes bytes; returns how many of them belong before the boundary number `last`, or all. */
+	push(bytes: Uint8Array, last: number): number {
+		for (let at = 0; at < bytes.length; ) {
+			if (this.count >= last) return at;
+			if (this.#left > 0) {
+				const part = Math.min(this.#left, bytes.length - at);
+				this.#left -= part;
+				at += part;
+				if (this.#left === 0) this.count += 1;
+			} else if (this.#inHttp) {
+				const wanted = this.#matched % 2 === 0 ? 13 : 10;
+				this.#matched = bytes[at] === wanted ? this.#matched + 1 : bytes[at] === 13 ? 1 : 0;
+				at += 1;
+				if (this.#matched < 4) continue;
+				this.#inHttp = false;
+				this.count += 1;
+			} else {
+				this.#head.push(bytes[at] as number);
+				at += 1;
+				this.#readHead();
+			}
+		}
+		return bytes.length;
+	}
+
+	#readHead(): void {
+		const [, second = 0] = this.#head;
+		if (this.#head.length < 2) return;
+		const short = second & 0x7f;
+		const extra = short === 126 ? 2 : short === 127 ? 8 : 0;
+		if (this.#head.length < 2 + extra) return;
+		const length = extra === 0 ? short : this.#head.slice(2).reduce((sum, byte) => sum * 256 + byte, 0);
+		this.#left = length + (second >= 128 ? 4 : 0);
+		this.#head = [];
+		if (this.#left === 0) this.count += 1;
+	}
+}
+
 interface Link {
 	client: Socket;
 	server: Socket;
 	forwarded: Record<Direction, number>;
+	boundaries: Record<Direction, Boundaries>;
 	silent: boolean;
 	trouble: Trouble;
+}
+
+function lastBoundary({ cutAfterFrames }: Trouble, direction: Direction): number {
+	return cutAfterFrames?.direction === direction ? cutAfterFrames.frames + 1 : Number.POSITIVE_INFINITY;
 }
 
 /**
@@ -32,6 +86,8 @@ export class FaultProxy {
 	private readonly links = new Set<Link>();
 	private next: Trouble[] = [];
 	private refusing = false;
+	/** Bytes and boundaries (the upgrade and each message) of every connection so far, in order. */
+	readonly traffic: { bytes: Record<Direction, number>; boundaries: Record<Direction, number> }[] = [];
 	/** Connections accepted so far. */
 	accepted = 0;
 	/** Applied to every connection that `trouble()` did not plan for. */
@@ -96,10 +152,23 @@ export class FaultProxy {
 			client,
 			server,
 			forwarded: { up: 0, down: 0 },
+			boundaries: { up: new Boundaries(), down: new Boundaries() },
 			silent: false,
 			trouble: this.next.shift() ?? this.always,
 		};
 		this.links.add(link);
+		const { forwarded, boundaries } = link;
+		this.traffic.push({
+			bytes: forwarded,
+			boundaries: {
+				get up() {
+					return boundaries.up.count;
+				},
+				get down() {
+					return boundaries.down.count;
+				},
+			},
+		});
 		for (const socket of [client, server]) {
 			socket.setNoDelay(true);
 			socket.on('error', () => this.cut(link, false));
@@ -118,7 +187,8 @@ export class FaultProxy {
 		const { trouble, forwarded } = link;
 		const limits = [trouble.cutAfter, trouble.silentAfter].filter((limit) => limit?.direction === direction);
 		const room = Math.min(...limits.map((limit) => (limit?.bytes ?? 0) - forwarded[direction]), chunk.length);
-		const part = chunk.subarray(0, Math.max(0, room));
+		const before = chunk.subarray(0, Math.max(0, room));
+		const part = before.subarray(0, link.boundaries[direction].push(before, lastBoundary(trouble, direction)));
 		forwarded[direction] += part.length;
 		const [from, to] = direction === 'up' ? [link.client, link.server] : [link.server, link.client];
 		const send = (): void => {
@@ -140,11 +210,15 @@ export class FaultProxy {
 		}
 		if (!this.reached(link, direction)) return;
 		if (trouble.silentAfter?.direction === direction) link.silent = true;
-		else setTimeout(() => this.cut(link, trouble.cutAfter?.reset ?? false), wait);
+		else {
+			const reset = trouble.cutAfter?.reset ?? trouble.cutAfterFrames?.reset ?? false;
+			setTimeout(() => this.cut(link, reset), wait);
+		}
 	}
 
 	private reached(link: Link, direction: Direction): boolean {
 		const { cutAfter, silentAfter } = link.trouble;
+		if (link.boundaries[direction].count >= lastBoundary(link.trouble, direction)) return true;
 		return [cutAfter, silentAfter].some(
 			(limit) => limit?.direction === direction && link.forwarded[direction] >= limit.bytes,
 		);
