@@ -195,6 +195,11 @@ void Session::prove(Now now) {
   ping_number_ = 0;
 }
 
+// A live but idle server is heard at least this often: a shorter watchdog needs earlier pings.
+std::uint64_t Session::ping_interval() const {
+  return std::min(defaults::kPingInterval, options_.watchdog / 3);
+}
+
 std::uint64_t Session::watchdog_at() const {
   auto at = std::max(heard_at_ + options_.watchdog, stretched_until_);
   for (const auto& pending : pending_)
@@ -224,7 +229,7 @@ void Session::tick(Now now) {
       const auto kind = probe_deadline_ != 0 ? Cause::Kind::woke : Cause::Kind::timeout;
       disconnect(cause_of(kind), Redial::local, true, now);
     } else if (mono >= ping_at_) {
-      ping_at_ = mono + defaults::kPingInterval;
+      ping_at_ = mono + ping_interval();
       if (ping_number_ == 0) ping_queued_ = true;
     }
   }

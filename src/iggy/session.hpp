@@ -187,6 +187,7 @@ class Session {
   void reset_connection();
   void prove(Now now);
   std::uint64_t redial_wait();
+  std::uint64_t ping_interval() const;
   std::uint64_t watchdog_at() const;
   SessionEvent& emit(SessionEvent::Type type);
 

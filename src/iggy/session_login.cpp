@@ -123,7 +123,7 @@ void Session::on_login_reply(const ReplyHeader& header, std::span<const std::uin
   preferred_ = dialect_;
   fired_by_call_ = false;
   ready_at_ = now.mono_micros;
-  ping_at_ = now.mono_micros + defaults::kPingInterval;
+  ping_at_ = now.mono_micros + ping_interval();
   enter(SessionState::ready);
 }
 

@@ -229,6 +229,21 @@ TEST_CASE("a ping goes out every five seconds, and any frame is life") {
   CHECK(world.state() == SessionState::ready);
 }
 
+TEST_CASE("a short watchdog does not end an idle connection to a server that answers pings") {
+  SessionOptions options;
+  options.watchdog = kSecond / 2;
+  World world(1, options);
+  world.log_in();
+  for (unsigned step = 0; step < 600; ++step) {
+    world.run_for(kSecond / 100);
+    for (const auto& frame : world.take_frames()) world.answer(header_of(frame).request, kNonReplicated, {});
+  }
+  CHECK(world.state() == SessionState::ready);
+  CHECK(world.dialed == 1);
+  world.run_for(kSecond / 2);
+  CHECK(world.dialed == 2);
+}
+
 TEST_CASE("silence for the watchdog time replaces a ready connection at once") {
   World world;
   world.log_in();
