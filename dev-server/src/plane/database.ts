@@ -114,8 +114,8 @@ export async function rows(
 
 const statements = new WeakMap<DuckDBConnection, Map<string, DuckDBPreparedStatement>>();
 
-/** For statements of every batch: parsed and planned once for the connection. */
-export async function execute(db: DuckDBConnection, sql: string, params: Params = []): Promise<void> {
+/** For statements of every batch: parsed and planned once for the connection. Answers how many rows they changed. */
+export async function execute(db: DuckDBConnection, sql: string, params: Params = []): Promise<number> {
 	let known = statements.get(db);
 	if (known === undefined) {
 		known = new Map();
@@ -127,5 +127,5 @@ export async function execute(db: DuckDBConnection, sql: string, params: Params 
 		known.set(sql, statement);
 	}
 	statement.bind(params);
-	await statement.run();
+	return (await statement.run()).rowsChanged;
 }

@@ -7,12 +7,16 @@ import type { Database } from './database.js';
 import type { Change, Feed } from './feed.js';
 import { type OwedChange, oweChange, owedChanges, settleOwed } from './progress.js';
 
+/** Published changes are forgotten when it is quiet, or with a batch once there are so many. */
+const FORGET_AFTER = 64n;
+
 export class Outbox {
 	readonly #owed: OwedChange[] = [];
 	#nextId = 1n;
-	/** Last id in the feed, and last id that the database has forgotten. */
+	/** Last id in the feed, and last id that the database has forgotten or is about to. */
 	#published = 0n;
 	#forgotten = 0n;
+	#forgetting = 0n;
 
 	constructor(
 		private readonly database: Database,
@@ -26,7 +30,11 @@ export class Outbox {
 
 	/** In the batch's transaction. The result is handed to `committed` once it is stored. */
 	async promise(db: DuckDBConnection, change: Change | undefined): Promise<OwedChange | undefined> {
-		if (this.#published > this.#forgotten) await settleOwed(db, this.#published);
+		this.#forgetting = this.#forgotten;
+		if (this.#published >= this.#forgotten + FORGET_AFTER) {
+			this.#forgetting = this.#published;
+			await settleOwed(db, this.#forgetting);
+		}
 		if (change === undefined) return undefined;
 		const owed = { id: this.#nextId, change };
 		await oweChange(db, owed);
@@ -34,7 +42,7 @@ export class Outbox {
 	}
 
 	committed(owed: OwedChange | undefined): void {
-		this.#forgotten = this.#published;
+		if (this.#forgetting > this.#forgotten) this.#forgotten = this.#forgetting;
 		if (owed === undefined) return;
 		this.#nextId = owed.id + 1n;
 		this.#owed.push(owed);
@@ -54,6 +62,6 @@ export class Outbox {
 		if (this.#published === this.#forgotten) return;
 		const upTo = this.#published;
 		await this.database.transaction((db) => settleOwed(db, upTo));
-		this.#forgotten = upTo;
+		if (upTo > this.#forgotten) this.#forgotten = upTo;
 	}
 }

@@ -82,14 +82,16 @@ export async function writePosition(
 	indexNumber: number,
 	position: Position,
 ): Promise<void> {
-	await execute(db, 'INSERT OR REPLACE INTO plane_progress VALUES ($1, $2, $3, $4, $5, $6)', [
-		source,
-		partitionId,
-		indexNumber,
-		position.topicCreatedAt,
-		position.epoch,
-		position.next,
-	]);
+	const { topicCreatedAt, epoch, next } = position;
+	const values = [source, partitionId, indexNumber, topicCreatedAt, epoch, next];
+	// Several times as fast as to insert or replace, and after the first batch the row is there.
+	const changed = await execute(
+		db,
+		`UPDATE plane_progress SET topic_created_at = $4, epoch = $5, next = $6
+		 WHERE source = $1 AND partition_id = $2 AND index_number = $3`,
+		values,
+	);
+	if (changed === 0) await execute(db, 'INSERT INTO plane_progress VALUES ($1, $2, $3, $4, $5, $6)', values);
 }
 
 /** A change that its batch's transaction has promised to the feed. Ids grow in the order of the commits. */
