@@ -1,13 +1,17 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { pythonClients } from '../../scripts/setup.mjs';
+
+const setup = new URL('../../scripts/setup.mjs', import.meta.url).href;
+const { pythonClients } = (await import(setup)) as { pythonClients(): string };
 
 const LIMIT_MS = 60_000;
 
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
 /** Runs one of the programs; its output, whose last line must be `ok`. */
 export function program(name: string, ...args: string[]): Promise<string[]> {
-	const file = fileURLToPath(new URL(`programs/${name}.py`, import.meta.url));
-	const child = spawn(pythonClients(), [file, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+	const command = [path('run.py'), path(`programs/${name}.py`), ...args];
+	const child = spawn(pythonClients(), command, { stdio: ['ignore', 'pipe', 'pipe'] });
 	let output = '';
 	let errors = '';
 	child.stdout.on('data', (chunk: Buffer) => {

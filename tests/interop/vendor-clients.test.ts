@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type DevServer, startServer } from '../../dev-server/src/index.js';
-import type { Laser as LaserClass } from '../../js/index.js';
+import type * as Tidemark from '../../js/index.js';
 import { program } from './python.js';
 
 // The built package, as an application gets it.
 const built = new URL('../../dist/index.js', import.meta.url).href;
-const { Laser } = (await import(built)) as { Laser: typeof LaserClass };
+const { Laser, ProjectionBuilder, ProjectionBindingBuilder } = (await import(built)) as typeof Tidemark;
 
 let server: DevServer;
 let tcp: string;
@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const connect = (stream?: string): Promise<LaserClass> =>
+const connect = (stream?: string): Promise<Tidemark.Laser> =>
 	Laser.connect(server.addresses.ws!, {
 		username: 'iggy',
 		password: 'iggy',
@@ -144,12 +144,35 @@ describe('side by side on one server', () => {
 		const reader = await laser.watch().index('orders_v1').records();
 		const changes = await reader.poll();
 		expect(changes.reduce((sum, change) => sum + Number(change.rows), 0)).toBe(5);
-		const ids = (await laser.projections().list()).map((one) => JSON.stringify(one));
-		expect(ids.join()).toContain('orders_v1.v1');
+		const listed = await laser.projections().list().fetch();
+		expect(listed.map((one) => one.projection.id)).toEqual(['orders_v1.v1']);
 		const records = await laser.topic('orders').reader().poll();
 		expect(records.at(-1)!.text()).toBe('raw');
 		expect(records.at(-1)!.headers.get('kind')).toBe('test');
 		const result = await laser.query('orders_v1').whereEq('status', 'paid').limit(10).fetch();
 		expect(result.rowCount).toBe(3);
+	});
+
+	it('what is registered and published here they watch and query', async () => {
+		await using laser = await connect('acme');
+		const topic = laser.topic('orders');
+		await topic.ensure(1);
+		const projection = new ProjectionBuilder('orders_v1.v1').name('orders').contentType('json');
+		await laser.projections().register(projection.fields(['id', 'status', 'total']).build());
+		const binding = new ProjectionBindingBuilder().source('acme', 'orders').allow('orders_v1.v1');
+		await laser
+			.bindings()
+			.apply(binding.defaultProjection('orders_v1.v1').index('orders_v1').notify().build());
+		await expect.poll(() => laser.projections().get('orders_v1.v1')).toBeDefined();
+		for (const id of [1, 2, 3, 4]) {
+			const row = { id, status: id % 2 === 0 ? 'paid' : 'open', total: 10 * id };
+			await topic.publish().json(row).header('number', String(id)).send();
+		}
+		const [line] = await program('watch_managed', tcp);
+		const seen = JSON.parse(line!) as Record<string, unknown>;
+		expect(seen).toMatchObject({ rows: 4, index: 'stream:acme/orders_v1', partition: 0, paid: ['2', '4'] });
+		expect((seen['payloads'] as string[]).map((one) => JSON.parse(one).id)).toEqual([1, 2, 3, 4]);
+		// Their client keeps the headers of the contract itself to itself.
+		expect((seen['headers'] as object[])[2]).toEqual({ number: '3' });
 	});
 });
