@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type DevServer, startServer } from '../../src/index.js';
 import { openWebSocket, type RawClient } from './client.js';
 import { eviction, result, status } from './driver.js';
@@ -273,4 +273,41 @@ describe('the request vectors of 0.12.2', () => {
 		expect(status(await client.call(frame))).toBe(expected);
 		expect(server.log.end('orders', 'events', 0)).toBe(14n);
 	});
+
+	it('with bytes changed are answered or left alone, and never break the server', async () => {
+		const errors = vi.spyOn(console, 'error').mockImplementation(() => {});
+		const client = await world();
+		let seed = 1;
+		const random = (below: number): number => {
+			seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+			return Math.floor((seed / 2 ** 32) * below);
+		};
+		let answered = 0;
+		for (const name of names) {
+			// A new session would leave the others' frames without one.
+			if (name.startsWith('login') || name === 'logout') continue;
+			for (let round = 0; round < 40; round++) {
+				const frame = Buffer.from(bytes(`p12_${name}_request`));
+				for (let changes = 1 + random(3); changes > 0; changes--) {
+					// Of the header only what stands behind the session.
+					const at =
+						frame.length > 256 && random(4) > 0 ? 256 + random(frame.length - 256) : 196 + random(28);
+					frame[at] = random(256);
+				}
+				frame.writeBigUInt64LE(BigInt(1000 + answered), 168);
+				client.send(frame);
+				const probe = bytes('p12_ping_bound_request');
+				probe.writeBigUInt64LE(999_999n, 168);
+				client.send(probe);
+				for (;;) {
+					const reply = (await client.next())!;
+					if (reply.readBigUInt64LE(200) === 999_999n) break;
+					answered++;
+				}
+			}
+		}
+		expect(answered).toBeGreaterThan(1000);
+		expect(errors.mock.calls).toEqual([]);
+		errors.mockRestore();
+	}, 60_000);
 });
