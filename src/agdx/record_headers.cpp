@@ -51,15 +51,16 @@ class Headers {
  private:
   bool refused(std::string_view option) { return refuse(error_, Rule::publish_headers, option); }
 
-  // Of a key that comes again the last one counts.
+  // In the order of keys. Of a key that comes again the last one counts.
   void put(std::string_view key, std::uint8_t kind, bytes::Buffer value) {
-    const auto same = [&](const RecordHeader& header) { return header.key == key; };
-    const auto held = std::find_if(out_.begin(), out_.end(), same);
-    RecordHeader header{std::string(key), kind, std::move(value)};
-    if (held == out_.end())
-      out_.push_back(std::move(header));
-    else
-      *held = std::move(header);
+    std::size_t at = 0;
+    while (at < out_.size() && out_[at].key < key) ++at;
+    if (at == out_.size() || out_[at].key != key) {
+      out_.emplace_back().key = key;
+      std::rotate(out_.begin() + static_cast<std::ptrdiff_t>(at), out_.end() - 1, out_.end());
+    }
+    out_[at].kind = kind;
+    out_[at].value = std::move(value);
   }
   bool put_text(std::string_view option, std::string_view key, tape::Value value) {
     const auto text = bytes::as_bytes(value.text());
@@ -138,8 +139,6 @@ class Headers {
     std::size_t total = 0;
     for (const auto& header : out_) total += header.key.size() + header.value.size() + overhead;
     if (total > total_cap) refused("headers");
-    std::sort(out_.begin(), out_.end(),
-              [](const auto& left, const auto& right) { return left.key < right.key; });
   }
 
   tape::Value options_;

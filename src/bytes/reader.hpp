@@ -10,7 +10,8 @@
 
 namespace tidemark::bytes {
 
-static_assert(std::endian::native == std::endian::little, "the wire and every supported target are little-endian");
+static_assert(std::endian::native == std::endian::little,
+              "the wire and every supported target are little-endian");
 
 // A bounds-checked cursor over input. The first failure sticks: every later read is a harmless zero, so that
 // decoding code reads like the data it decodes and checks once, at the end.

@@ -4,6 +4,22 @@
 
 namespace tidemark::tape {
 
+[[gnu::noinline]] void Writer::word(Tag kind, std::uint32_t value) {
+  tag(kind);
+  out_.u32(value);
+}
+
+[[gnu::noinline]] void Writer::pair(Tag kind, std::uint64_t value) {
+  tag(kind);
+  out_.u64(value);
+}
+
+[[gnu::noinline]] void Writer::block(Tag kind, std::span<const std::uint8_t> value) {
+  word(kind, static_cast<std::uint32_t>(value.size()));
+  out_.bytes(value);
+  out_.zeros((4 - value.size() % 4) % 4);
+}
+
 bool Value::to_u64(std::uint64_t& out) const {
   switch (tag()) {
     case Tag::u32: out = word(1); return at_.size() >= 8;
@@ -36,7 +52,8 @@ bool Value::to_i64(std::int64_t& out) const {
   }
   if (tag() == Tag::f64) {
     const auto value = std::bit_cast<double>(pair(1));
-    if (!(value >= -9223372036854775808.0 && value < 9223372036854775808.0) || value != std::floor(value)) return false;
+    if (!(value >= -9223372036854775808.0 && value < 9223372036854775808.0) || value != std::floor(value))
+      return false;
     out = static_cast<std::int64_t>(value);
     return true;
   }

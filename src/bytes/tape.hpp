@@ -8,9 +8,9 @@
 
 #include "bytes/writer.hpp"
 
-// The form in which cold values (admin calls, hello, control, small replies) cross the wasm border, both ways:
-// a run of 32-bit words that JavaScript reads and writes with one pass and no knowledge of any wire format.
-// It is an internal ABI between src/, wasm/ and js/core, never stored and never sent.
+// The form in which cold values (admin calls, hello, control, small replies) cross the wasm border, both
+// ways: a run of 32-bit words that JavaScript reads and writes with one pass and no knowledge of any wire
+// format. It is an internal ABI between src/, wasm/ and js/core, never stored and never sent.
 //
 //   word 0 of a value = tag;  then
 //   null, false, true   nothing
@@ -56,13 +56,13 @@ class Writer {
 
   void null() { tag(Tag::null); }
   void boolean(bool value) { tag(value ? Tag::yes : Tag::no); }
-  void u32(std::uint32_t value) { tag(Tag::u32), out_.u32(value); }
-  void i32(std::int32_t value) { tag(Tag::i32), out_.u32(static_cast<std::uint32_t>(value)); }
-  void u64(std::uint64_t value) { tag(Tag::u64), out_.u64(value); }
-  void i64(std::int64_t value) { tag(Tag::i64), out_.u64(static_cast<std::uint64_t>(value)); }
-  void f32(float value) { tag(Tag::f32), out_.u32(std::bit_cast<std::uint32_t>(value)); }
-  void f64(double value) { tag(Tag::f64), out_.u64(std::bit_cast<std::uint64_t>(value)); }
-  void u128(U128 value) { tag(Tag::u128), out_.u64(value.low), out_.u64(value.high); }
+  void u32(std::uint32_t value) { word(Tag::u32, value); }
+  void i32(std::int32_t value) { word(Tag::i32, static_cast<std::uint32_t>(value)); }
+  void u64(std::uint64_t value) { pair(Tag::u64, value); }
+  void i64(std::int64_t value) { pair(Tag::i64, static_cast<std::uint64_t>(value)); }
+  void f32(float value) { word(Tag::f32, std::bit_cast<std::uint32_t>(value)); }
+  void f64(double value) { pair(Tag::f64, std::bit_cast<std::uint64_t>(value)); }
+  void u128(U128 value) { pair(Tag::u128, value.low), out_.u64(value.high); }
   void text(std::string_view value) { block(Tag::text, bytes::as_bytes(value)); }
   void bytes(std::span<const std::uint8_t> value) { block(Tag::bytes, value); }
   void key(std::string_view name) { text(name); }
@@ -71,20 +71,17 @@ class Writer {
 
   // Containers whose size is not known yet: keep the returned mark and hand it to close() with the count.
   std::size_t open(Tag container) {
-    tag(container);
-    out_.u32(0);
+    word(container, 0);
     return out_.size() - 4;
   }
   void close(std::size_t mark, std::uint32_t count) { out_.patch_u32(mark, count); }
 
  private:
   void tag(Tag value) { out_.u32(static_cast<std::uint32_t>(value)); }
-  void block(Tag kind, std::span<const std::uint8_t> value) {
-    tag(kind);
-    out_.u32(static_cast<std::uint32_t>(value.size()));
-    out_.bytes(value);
-    out_.zeros((4 - value.size() % 4) % 4);
-  }
+  void word(Tag kind, std::uint32_t value);
+  void pair(Tag kind, std::uint64_t value);
+  void block(Tag kind, std::span<const std::uint8_t> value);
+
   bytes::Writer out_;
 };
 

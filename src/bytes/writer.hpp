@@ -23,24 +23,22 @@ class Writer {
   explicit Writer(Buffer& out) : out_(out) {}
 
   std::size_t size() const { return out_.size(); }
-  void u8(std::uint8_t value) { out_.push_back(value); }
-  void u16(std::uint16_t value) { number(value); }
-  void u32(std::uint32_t value) { number(value); }
-  void u64(std::uint64_t value) { number(value); }
-  void bytes(std::span<const std::uint8_t> value) { out_.insert(out_.end(), value.begin(), value.end()); }
+  void u8(std::uint8_t value);
+  void u16(std::uint16_t value);
+  void u32(std::uint32_t value);
+  void u64(std::uint64_t value);
+  // Not of the buffer itself: what is written must not lie in it.
+  void bytes(std::span<const std::uint8_t> value);
   void text(std::string_view value) { bytes(as_bytes(value)); }
-  void zeros(std::size_t count) { out_.resize(out_.size() + count); }
+  void zeros(std::size_t count) { grow(count); }
   // Overwrites a number written earlier, once its value is known (lengths, counts, checksums).
   void patch_u32(std::size_t at, std::uint32_t value) { std::memcpy(out_.data() + at, &value, sizeof value); }
   void patch_u64(std::size_t at, std::uint64_t value) { std::memcpy(out_.data() + at, &value, sizeof value); }
 
  private:
-  template <class T>
-  void number(T value) {
-    const auto at = out_.size();
-    out_.resize(at + sizeof(T));
-    std::memcpy(out_.data() + at, &value, sizeof(T));
-  }
+  // Zeros, and where they begin.
+  [[gnu::noinline]] std::uint8_t* grow(std::size_t count);
+
   Buffer& out_;
 };
 

@@ -76,8 +76,7 @@ std::optional<Place> place(tape::Value value, Error& error) {
     }
     positions.push_back(position);
   }
-  std::sort(positions.begin(), positions.end(),
-            [](const auto& a, const auto& b) { return a.partition < b.partition; });
+  feed::ascending(positions);
   const auto twice = std::adjacent_find(positions.begin(), positions.end(), [](const auto& a, const auto& b) {
     return a.partition == b.partition;
   });

@@ -6,6 +6,37 @@
 #include <numeric>
 
 namespace tidemark::feed {
+namespace {
+
+// What was collected is a few runs in order, one or more of each partition: neighbours are merged until one
+// is left.
+template <class Before>
+void merge_runs(std::vector<std::uint32_t>& order, std::vector<std::uint32_t>& merged, Before before) {
+  merged.resize(order.size());
+  for (bool is_one_run = false; !is_one_run; order.swap(merged)) {
+    const auto* first = order.data();
+    const auto* const end = first + order.size();
+    auto* out = merged.data();
+    const auto run_end = [&](const std::uint32_t* at) {
+      do ++at;
+      while (at != end && !before(*at, at[-1]));
+      return at;
+    };
+    is_one_run = true;
+    while (first != end) {
+      const auto* const middle = run_end(first);
+      const auto* const last = middle == end ? end : run_end(middle);
+      is_one_run = is_one_run && last == end;
+      const auto* right = middle;
+      while (first != middle && right != last) *out++ = before(*right, *first) ? *right++ : *first++;
+      while (first != middle) *out++ = *first++;
+      while (right != last) *out++ = *right++;
+      first = last;
+    }
+  }
+}
+
+}  // namespace
 
 void Collector::clear() {
   batch_.changes.count = 0;
@@ -63,7 +94,7 @@ void Collector::finish(bool keep_partition_order) {
   order_.resize(count());
   std::iota(order_.begin(), order_.end(), 0U);
   if (std::is_sorted(order_.begin(), order_.end(), before)) return;
-  std::sort(order_.begin(), order_.end(), before);
+  merge_runs(order_, merged_, before);
   if (is_changes)
     batch_.changes.permute(order_, change_scratch_);
   else

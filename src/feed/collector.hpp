@@ -38,6 +38,7 @@ class Collector {
   std::vector<agdx::FeedPayload> payloads_;
   std::vector<std::uint64_t> keys_;  // append time, raised to the partition's latest where order is kept
   std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> merged_;
   agdx::ChangeColumns change_scratch_;
   RecordColumns record_scratch_;
 };

@@ -15,6 +15,7 @@ struct Position {
   friend bool operator==(const Position&, const Position&) = default;
 };
 using Positions = std::vector<Position>;  // ascending by partition
+void ascending(Positions& positions);
 
 // What tells a recreated topic from a quiet one: equal ids and creation times are the same source.
 struct SourceIdentity {

@@ -13,9 +13,7 @@ namespace {
 bool is_name(const std::string& name) { return !name.empty() && name.size() <= 255; }
 
 void ascending(std::variant<Start, Positions>& from) {
-  if (auto* positions = std::get_if<Positions>(&from))
-    std::sort(positions->begin(), positions->end(),
-              [](const Position& left, const Position& right) { return left.partition < right.partition; });
+  if (auto* positions = std::get_if<Positions>(&from)) feed::ascending(*positions);
 }
 
 ReaderOptions checked(ReaderOptions options) {

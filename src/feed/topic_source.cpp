@@ -1,8 +1,8 @@
 #include "feed/topic_source.hpp"
 
-#include <algorithm>
 #include <array>
 
+#include "bytes/ordering.hpp"
 #include "bytes/reader.hpp"
 #include "iggy/result_code.hpp"
 
@@ -102,8 +102,8 @@ bool TopicSource::read_topic(const Reply& reply, iggy::Dialect dialect, std::opt
   in.expect_end();
   error = in.error();
   if (!in.ok()) return false;
-  std::sort(topic.partitions.begin(), topic.partitions.end(),
-            [](const TopicPartition& left, const TopicPartition& right) { return left.id < right.id; });
+  order_by(topic.partitions,
+           [](const TopicPartition& left, const TopicPartition& right) { return left.id < right.id; });
   out = std::move(topic);
   return true;
 }

@@ -165,8 +165,7 @@ void WatchReading::finish() {
   auto& batch = state_.batch;
   state_.collector.finish(false);
   for (const auto& drain : drains_) positions_.push_back(drain.position);
-  std::sort(positions_.begin(), positions_.end(),
-            [](const Position& left, const Position& right) { return left.partition < right.partition; });
+  ascending(positions_);
   if (!drains_.empty() || !state_.from || std::holds_alternative<Positions>(*state_.from)) {
     state_.from.reset();
     state_.positions = positions_;
