@@ -8,7 +8,22 @@ import { Access } from './wire/access.js';
 import { type Endpoint, hostText, parseListener } from './wire/endpoint.js';
 import { type DialectChoice, WireServer } from './wire/server.js';
 
-export type { AppendEvent, NewRecord, Plane, PlaneLog, StoredRecord } from './contract.js';
+export type {
+	AppendEvent,
+	AppendedRows,
+	CreateIndexOptions,
+	DestinationInput,
+	DevDestination,
+	FieldInput,
+	FieldTypeInput,
+	NewRecord,
+	Plane,
+	PlaneLog,
+	RowInput,
+	SnapshotInfo,
+	StoredRecord,
+	ValueInput,
+} from './contract.js';
 export type { Fault, FaultControl } from './faults/control.js';
 export { type Gateway, type GatewayOptions, type GatewayStatus, startGateway } from './gateway/index.js';
 export type { Log } from './log/log.js';

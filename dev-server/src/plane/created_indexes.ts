@@ -1,5 +1,6 @@
 /** Indexes made from a schema by the server's own API, and rows appended to them. */
 import type { AppendedRows, CreateIndexOptions, FieldInput, RowInput } from '../contract.js';
+import { ROW_COLUMNS, writeChunks } from './chunk_writer.js';
 import { duckType, toDuck } from './column_type.js';
 import type { Database } from './database.js';
 import { CREATED_STREAM, type Feed } from './feed.js';
@@ -47,28 +48,11 @@ export class CreatedIndexes {
 		const now = BigInt(Date.now()) * 1000n;
 		const { owed, appended } = await this.database.transaction(async (db) => {
 			const first = index.nextSequence;
-			const appender = await db.createAppender(tableName(index));
-			try {
-				let sequence = first;
-				for (const cells of batch) {
-					appender.appendBigInt(sequence);
-					appender.appendInteger(0);
-					appender.appendUInteger(0);
-					appender.appendUBigInt(sequence - 1n);
-					appender.appendBigInt(now);
-					// No projection, content type or payload.
-					for (let i = 0; i < 4; i++) appender.appendNull();
-					for (const [i, cell] of cells.entries()) {
-						if (cell === null) appender.appendNull();
-						else appender.appendValue(cell, types[i]!);
-					}
-					appender.endRow();
-					sequence += 1n;
-				}
-				appender.flushSync();
-			} finally {
-				appender.closeSync();
-			}
+			await writeChunks(db, tableName(index), [...ROW_COLUMNS, ...types], batch.length, (at) => {
+				const sequence = first + BigInt(at);
+				// No projection, content type or payload.
+				return [sequence, 0, 0, sequence - 1n, now, null, null, null, null, ...batch[at]!];
+			});
 			const range = {
 				fromOffset: first - 1n,
 				toOffset: first - 2n + BigInt(batch.length),

@@ -6,9 +6,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { blobValue } from '@duckdb/node-api';
+import { BIGINT, blobValue } from '@duckdb/node-api';
 import type { DestinationInput, FieldInput, RowInput, SnapshotInfo } from '../contract.js';
 import { blob } from './catalog.js';
+import { writeChunks } from './chunk_writer.js';
 import { duckType, sqlType, toDuck } from './column_type.js';
 import { Database, rows as select, textLiteral } from './database.js';
 import type { Backend } from './hello.js';
@@ -249,21 +250,11 @@ export class Destinations {
 		const types = fields.map((field) => duckType(field.field_type));
 		await this.lake.transaction(async (db) => {
 			await db.run(`CREATE TEMP TABLE staged (_seq BIGINT, _ts BIGINT, ${columns})`);
-			const appender = await db.createAppender('staged');
-			try {
-				for (const [i, cells] of batch.entries()) {
-					appender.appendBigInt(record.next_sequence + BigInt(i));
-					appender.appendBigInt(now);
-					for (const [at, cell] of cells.entries()) {
-						if (cell === null) appender.appendNull();
-						else appender.appendValue(cell, types[at]!);
-					}
-					appender.endRow();
-				}
-				appender.flushSync();
-			} finally {
-				appender.closeSync();
-			}
+			await writeChunks(db, 'staged', [BIGINT, BIGINT, ...types], batch.length, (at) => [
+				record.next_sequence + BigInt(at),
+				now,
+				...batch[at]!,
+			]);
 			await db.run(`COPY staged TO ${textLiteral(this.pathOf(file))} (FORMAT parquet, COMPRESSION zstd)`);
 			await db.run('DROP TABLE staged');
 		});

@@ -12,6 +12,7 @@ import { readKept, runSql } from './raw_sql.js';
 import { rowPlan } from './row_plan.js';
 import { Sandboxes } from './sql_sandbox.js';
 import type { Evidence, Target, TargetSource } from './target.js';
+import type { TokenSource } from './token_store.js';
 import { invalid, Refusal } from './wire/refusal.js';
 
 const MAX_ATTEMPTS = 5;
@@ -175,17 +176,7 @@ export class QueryEngine {
 				];
 				const highest = limits.reduce((a, b) => (a < b ? a : b));
 				if (query.raw_sql === undefined) running();
-				const found = await this.find(
-					db,
-					target,
-					query,
-					start,
-					highest,
-					tokens?.table,
-					stop,
-					budget,
-					running,
-				);
+				const found = await this.find(db, target, query, start, highest, tokens, stop, budget, running);
 				stop.check();
 				return { answer: { ...found, scannedRows }, evidence: await target.evidence(db) };
 			}),
@@ -198,7 +189,7 @@ export class QueryEngine {
 		query: Query,
 		start: PageStart | undefined,
 		highest: bigint,
-		tokenTable: string | undefined,
+		tokens: TokenSource | undefined,
 		stop: Stop,
 		budget: ReplyBudget,
 		running: () => void,
@@ -224,7 +215,7 @@ export class QueryEngine {
 				start?.kind === 'ranked'
 					? start
 					: query.vector === undefined
-						? await rankByText(db, relation, query, highest, tokenTable)
+						? await rankByText(db, relation, query, highest, tokens)
 						: await rankByDistance(db, relation, query, highest);
 			if (start === undefined) ranked.at = place;
 			stop.check();

@@ -16,11 +16,11 @@ import { QueryFailure, type Row } from './query_reply.js';
 import type { Query } from './query_request.js';
 import { type Relation, selected } from './relation.js';
 import { conditions, orderKeys, selectList } from './row_plan.js';
-import { SEPARATOR, tokensSql } from './token_store.js';
+import { madeTokens, SEPARATOR, type TokenSource } from './token_store.js';
 import { invalid } from './wire/refusal.js';
 
 /** Hits that a search keeps for its later pages. */
-const MAX_HITS = 100_000;
+const MAX_HITS = 10_000;
 
 export type Ranked = PageStart & { kind: 'ranked' };
 
@@ -34,7 +34,7 @@ function onlyRows(query: Query, what: string): void {
 /** Hits by the asked order, else by rank. */
 function ordered(relation: Relation, query: Query, hits: string, rank: string, limit: number): string {
 	const keys = [...orderKeys(relation, query).map(orderSql), `score ${rank}`, '_seq ASC'].join(', ');
-	return `SELECT hits.seq, hits.score FROM (${hits}) hits JOIN ${relation.sql} ON _seq = hits.seq
+	return `SELECT hits.seq, hits.score, count(*) OVER () FROM (${hits}) hits JOIN ${relation.sql} ON _seq = hits.seq
 		ORDER BY ${keys} LIMIT ${limit + 1}`;
 }
 
@@ -43,19 +43,17 @@ async function ranked(
 	sql: string,
 	b: Bindings,
 	cap: number,
-): Promise<{ hits: Hit[]; more: boolean }> {
+): Promise<{ hits: Hit[]; total: bigint }> {
 	const hits: Hit[] = [];
-	let more = false;
-	await each(db, sql, b, ([sequence, score]) => {
-		if (hits.length === cap) {
-			more = true;
-			return;
-		}
+	let total = 0n;
+	await each(db, sql, b, ([sequence, score, count]) => {
+		total = count as bigint;
+		if (hits.length === cap) return;
 		const single = Math.fround(score as number);
 		if (!Number.isFinite(single)) throw new UncarriedValue('the score is not a finite number');
 		hits.push({ sequence: sequence as bigint, score: single === 0 ? 0 : single });
 	});
-	return { hits, more };
+	return { hits, total };
 }
 
 export async function rankByDistance(
@@ -89,7 +87,7 @@ export async function rankByText(
 	relation: Relation,
 	query: Query,
 	highest: bigint,
-	tokenTable: string | undefined,
+	stored: TokenSource | undefined,
 ): Promise<Ranked> {
 	onlyRows(query, 'text search');
 	const { field, query: words } = query.text!;
@@ -106,22 +104,19 @@ export async function rankByText(
 	const b = new Bindings();
 	const snapshot = b.add(highest, BIGINT);
 	const ids = columns.map((column) => column.id).join(', ');
-	const tokens =
-		tokenTable === undefined
-			? columns.map((column) => tokensSql(relation.sql, column, 'TRUE')).join(' UNION ALL ')
-			: `SELECT * FROM ${tokenTable} WHERE column_id IN (${ids})`;
+	const { tokens, lengths } = stored ?? madeTokens(relation.sql, columns);
 	const where = conditions(relation, query, highest, b);
 	const text = b.add(words, VARCHAR);
+	const live = `column_id IN (${ids}) AND seq IN (SELECT _seq FROM ${relation.sql} WHERE _seq <= ${snapshot})`;
 	const hits = `
-		WITH tokens AS MATERIALIZED (SELECT seq, token, sum(tf) AS tf FROM (${tokens})
-				WHERE seq IN (SELECT _seq FROM ${relation.sql} WHERE _seq <= ${snapshot}) GROUP BY ALL),
-			docs AS (SELECT seq, sum(tf) AS len FROM tokens GROUP BY seq),
+		WITH docs AS (SELECT seq, sum(len) AS len FROM ${lengths} WHERE ${live} GROUP BY seq),
 			stats AS (SELECT count(*) AS n, avg(len) AS avg_len FROM docs),
 			words AS (SELECT DISTINCT unnest(string_split_regex(lower(${text}), ${SEPARATOR})) AS token),
-			found AS (SELECT seq, token, tf FROM tokens WHERE token IN (SELECT token FROM words WHERE token <> '')),
+			found AS (SELECT seq, token, sum(tf) AS tf FROM ${tokens}
+				WHERE token IN (SELECT token FROM words WHERE token <> '') AND ${live} GROUP BY seq, token),
 			weights AS (SELECT token, ln(1 + (n - count(*) + 0.5) / (count(*) + 0.5)) AS idf
 				FROM found, stats GROUP BY token, n)
-		SELECT seq, CAST(sum(idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * len / avg_len)) ORDER BY token) AS DOUBLE) AS score
+		SELECT seq, CAST(sum(idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * len / avg_len))) AS DOUBLE) AS score
 		FROM found JOIN weights USING (token) JOIN docs USING (seq), stats
 		WHERE seq IN (SELECT _seq FROM ${relation.sql} WHERE ${where}) GROUP BY seq`;
 	const result = await ranked(db, ordered(relation, query, hits, 'DESC', MAX_HITS), b, MAX_HITS);
@@ -129,8 +124,8 @@ export async function rankByText(
 		kind: 'ranked',
 		hits: result.hits,
 		at: 0,
-		total: BigInt(result.hits.length),
-		truncated: result.more,
+		total: result.total,
+		truncated: result.total > BigInt(result.hits.length),
 	};
 }
 

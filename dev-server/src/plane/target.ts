@@ -12,7 +12,7 @@ import type { Projector } from './projector.js';
 import { type FrontierEntry, type QueryContext, QueryFailure } from './query_reply.js';
 import type { Query } from './query_request.js';
 import { indexRelation, type Relation } from './relation.js';
-import type { TokenStore } from './token_store.js';
+import type { TokenSource, TokenStore } from './token_store.js';
 
 /** The parts of a reply's context that say what was read. */
 export type Evidence = Pick<
@@ -24,8 +24,8 @@ export interface Target {
 	relation: Relation;
 	/** Snapshot that later pages of the same execution read again; undefined where rows only grow. */
 	snapshot: bigint | undefined;
-	/** Table and bound of the tokens for a text search; undefined where they are made with the query. */
-	tokens(): Promise<{ table: string; highest: bigint } | undefined>;
+	/** Stored tokens for a text search, and how far they go; undefined where they are made with the query. */
+	tokens(): Promise<(TokenSource & { highest: bigint }) | undefined>;
 	/** Names of the target in a client's own statements, and the name of its sandbox. */
 	sql: { key: string; names: string[] };
 	read<T>(work: (db: DuckDBConnection) => Promise<T>): Promise<T>;

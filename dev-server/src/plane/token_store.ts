@@ -18,8 +18,24 @@ export function tokensSql(relation: string, column: Column, condition: string): 
 		WHERE token <> '' GROUP BY _seq, token`;
 }
 
-function tokenTable(index: IndexTable): string {
-	return `tk_${index.number}`;
+/** Tokens with their counts in each row and field, and the number of tokens there; both as relations. */
+export interface TokenSource {
+	tokens: string;
+	lengths: string;
+}
+
+/** Tokens made with the query, of a relation that has none stored. */
+export function madeTokens(relation: string, columns: readonly Column[]): TokenSource {
+	const tokens = columns.map((column) => tokensSql(relation, column, 'TRUE')).join(' UNION ALL ');
+	return { tokens: `(${tokens})`, lengths: `(${lengthsSql(tokens)})` };
+}
+
+function lengthsSql(tokens: string): string {
+	return `SELECT column_id, seq, sum(tf) AS len FROM (${tokens}) GROUP BY column_id, seq`;
+}
+
+function stored(index: IndexTable): TokenSource {
+	return { tokens: `tk_${index.number}`, lengths: `tl_${index.number}` };
 }
 
 export class TokenStore {
@@ -29,16 +45,17 @@ export class TokenStore {
 
 	constructor(private readonly database: Database) {}
 
-	/** Brings the tokens of the text columns up to date and names the table that has them, up to `highest`. */
-	async sync(index: IndexTable): Promise<{ table: string; highest: bigint }> {
+	/** Brings the tokens of the text columns up to date, up to `highest`, and names the tables that have them. */
+	async sync(index: IndexTable): Promise<TokenSource & { highest: bigint }> {
 		const columns = index.columns.filter((column) => column.type?.kind === 'string');
-		const table = tokenTable(index);
+		const source = stored(index);
 		const highest = await this.database.transaction(async (db) => {
 			if (!this.#made.has(index.number)) {
 				// One of an earlier process speaks of other sequences.
 				await db.run(
-					`CREATE OR REPLACE TABLE ${table} (column_id INTEGER, seq BIGINT, token VARCHAR, tf BIGINT)`,
+					`CREATE OR REPLACE TABLE ${source.tokens} (column_id INTEGER, seq BIGINT, token VARCHAR, tf BIGINT)`,
 				);
+				await db.run(`CREATE OR REPLACE TABLE ${source.lengths} (column_id INTEGER, seq BIGINT, len BIGINT)`);
 			}
 			const [bounds] = await rows(
 				db,
@@ -46,19 +63,23 @@ export class TokenStore {
 			);
 			const [last, first] = bounds as [bigint, bigint];
 			for (const column of columns) await this.#append(db, index, column, last);
-			await db.run(`DELETE FROM ${table} WHERE seq < $1`, [first]);
+			for (const table of [source.tokens, source.lengths])
+				await db.run(`DELETE FROM ${table} WHERE seq < $1`, [first]);
 			return last;
 		});
 		this.#made.add(index.number);
 		for (const column of columns) this.#done.set(key(index, column), highest);
-		return { table, highest };
+		return { ...source, highest };
 	}
 
 	async #append(db: DuckDBConnection, index: IndexTable, column: Column, last: bigint): Promise<void> {
 		const done = this.#done.get(key(index, column)) ?? 0n;
 		if (done >= last) return;
-		const tokens = tokensSql(tableName(index), column, '_seq > $1');
-		await db.run(`INSERT INTO ${tokenTable(index)} ${tokens}`, [done]);
+		const { tokens, lengths } = stored(index);
+		const made = tokensSql(tableName(index), column, '_seq > $1');
+		await db.run(`INSERT INTO ${tokens} ${made}`, [done]);
+		const fresh = `SELECT * FROM ${tokens} WHERE column_id = ${column.id} AND seq > $1`;
+		await db.run(`INSERT INTO ${lengths} ${lengthsSql(fresh)}`, [done]);
 	}
 }
 

@@ -1,9 +1,10 @@
 /**
- * CBOR by the `cborg` package, bent to the contract: every integer item is a `bigint`, every float item a `number`,
+ * Reading is by the `cborg` package, bent to the contract: every integer item is a `bigint`, every float item a `number`,
  * so 20 and 20.0 stay apart both ways. A decoder is strict where the contract asks for it (UTF-8, duplicate keys,
  * depth 256) and lenient where it must be (indefinite lengths, long heads, any key order).
  */
-import { decodeFirst, encode, Token, Tokenizer, Type } from 'cborg';
+import { decodeFirst, Token, Tokenizer, Type } from 'cborg';
+import { CborWriter } from './cbor_writer.js';
 import { Refusal } from './refusal.js';
 
 const MAX_DEPTH = 256;
@@ -19,27 +20,11 @@ export type Cbor =
 	| readonly Cbor[]
 	| { readonly [key: string]: Cbor | undefined };
 
-const encodeOptions = {
-	// Undefined instead of a sorter: fields keep the order in which the message was built.
-	mapSorter: undefined as never,
-	ignoreUndefinedProperties: true,
-	typeEncoders: {
-		number: (value: number) => new Token(Type.float, value),
-		bigint: (value: bigint) =>
-			value > 0xffff_ffff_ffff_ffffn
-				? [new Token(Type.tag, 2), new Token(Type.bytes, minimalBytes(value))]
-				: null,
-	},
-};
-
-function minimalBytes(value: bigint): Uint8Array {
-	const hex = value.toString(16);
-	return new Uint8Array(Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex'));
-}
-
 /** Encodes with the keys in insertion order; `undefined` fields are left out; `number` is always a float item. */
 export function encodeCbor(value: unknown): Uint8Array {
-	return encode(value, encodeOptions);
+	const writer = new CborWriter();
+	writer.value(value);
+	return writer.finish();
 }
 
 class StrictTokenizer extends Tokenizer {
