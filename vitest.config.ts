@@ -24,6 +24,8 @@ export default defineConfig({
 					name: 'browser',
 					include: ['tests/browser/**/*.test.ts'],
 					globalSetup: ['tests/browser/support/build-page.ts'],
+					// What is built is run as it is, by Node's own rules.
+					server: { deps: { external: [/\/dist\//] } },
 					testTimeout: 120_000,
 					hookTimeout: 120_000,
 					// Browsers are heavy and the machine may be small.

@@ -24,8 +24,6 @@ const REQUIRED = {
 		'control_',
 		'binding_',
 		'projection_',
-		'headers',
-		'scenarios',
 		'query_',
 		'qr_',
 		'schema_',

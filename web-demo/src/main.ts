@@ -1,4 +1,4 @@
-import { drawChart } from './chart.js';
+import { type ChartParts, drawChart } from './chart.js';
 import { type FeedEntry, Model, type Order } from './model.js';
 
 function element<T extends Element = HTMLElement>(id: string): T {
@@ -33,6 +33,14 @@ function feedLine(entry: FeedEntry): HTMLLIElement {
 	return line;
 }
 
+const chart = (): ChartParts => ({
+	svg: element<SVGElement>('chart'),
+	caption: element('chart-caption'),
+	top: element('chart-top'),
+	from: element('chart-from'),
+	to: element('chart-to'),
+});
+
 function showEntries(added: readonly FeedEntry[]): void {
 	entries.push(...added);
 	const list = element<HTMLOListElement>('feed');
@@ -40,7 +48,7 @@ function showEntries(added: readonly FeedEntry[]): void {
 	while (list.childElementCount > FEED_LINES) list.lastElementChild?.remove();
 	element('feed-empty').hidden = entries.length > 0;
 	element('row-count').textContent = String(entries.reduce((sum, entry) => sum + entry.rows, 0));
-	drawChart(element<SVGElement>('chart'), element('chart-caption'), entries);
+	drawChart(chart(), entries);
 }
 
 function showOrders(orders: readonly Order[]): void {
@@ -111,14 +119,14 @@ function newOrder(form: FormData): Order {
 async function follow(model: Model): Promise<void> {
 	for await (const batch of model.watcher.follow()) {
 		showEntries(await model.commit(batch));
-		showPosition(model);
+		showPosition(model.watcher.position);
 		// One read for everything that landed: a change is a hint, the rows are in the index.
 		if (batch.changes.length > 0) showOrders(await model.orders());
 	}
 }
 
-function showPosition(model: Model): void {
-	const position = [...model.watcher.position.entries()];
+function showPosition(positions: ReadonlyMap<number, bigint>): void {
+	const position = [...positions];
 	element('position').textContent =
 		position.length === 0
 			? 'at the beginning'
@@ -130,7 +138,7 @@ async function start(): Promise<void> {
 	element('theme').addEventListener('click', () =>
 		setTheme(document.documentElement.dataset['theme'] === 'dark' ? 'light' : 'dark'),
 	);
-	drawChart(element<SVGElement>('chart'), element('chart-caption'), []);
+	drawChart(chart(), []);
 	showConnection('connecting', '');
 	const { ws } = (await (await fetch('/tidemark-dev.json')).json()) as { ws: string };
 	const model = await Model.open(ws);
@@ -177,7 +185,7 @@ async function start(): Promise<void> {
 	});
 
 	showEntries(await model.history());
-	showPosition(model);
+	showPosition(await model.storedPosition());
 	showOrders(await model.orders());
 	await follow(model);
 }

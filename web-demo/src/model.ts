@@ -150,6 +150,12 @@ export class Model {
 		);
 	}
 
+	/** Where this tab's place was left: next offset to read of each feed partition. */
+	async storedPosition(): Promise<ReadonlyMap<number, bigint>> {
+		const stored = await this.store.list();
+		return stored.find((entry) => entry.name === this.watcher.name)?.positions ?? new Map();
+	}
+
 	async forget(): Promise<void> {
 		await this.watcher.forget();
 		await this.store.transaction([CHANGES], 'readwrite', (transaction) =>
