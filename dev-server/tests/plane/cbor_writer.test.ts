@@ -22,7 +22,24 @@ describe('the writer agrees with another encoder', () => {
 	});
 
 	it('on floats of every width', () => {
-		const floats = [0, -0, 1, 1.5, 65504, 65505, 65536, 2 ** -14, 2 ** -25, 0.1, Math.fround(0.1), 1e300, 5e-324, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN];
+		const floats = [
+			0,
+			-0,
+			1,
+			1.5,
+			65504,
+			65505,
+			65536,
+			2 ** -14,
+			2 ** -25,
+			0.1,
+			Math.fround(0.1),
+			1e300,
+			5e-324,
+			Number.POSITIVE_INFINITY,
+			Number.NEGATIVE_INFINITY,
+			Number.NaN,
+		];
 		for (const value of floats) same(value);
 		for (let i = 0; i < 5000; i++) {
 			const half = (i * 13) & 0x3ff;

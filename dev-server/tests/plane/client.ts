@@ -76,7 +76,10 @@ export class TestClient {
 			topic,
 			partitionId,
 			values.map((value) => ({
-				payload: value instanceof Uint8Array ? value : encoder.encode(typeof value === 'string' ? value : JSON.stringify(value)),
+				payload:
+					value instanceof Uint8Array
+						? value
+						: encoder.encode(typeof value === 'string' ? value : JSON.stringify(value)),
 				headers: headers ?? JSON_HEADERS,
 			})),
 		);
@@ -89,7 +92,9 @@ export class TestClient {
 }
 
 export function plainRows(reply: Answer): unknown[][] {
-	return reply.Ok.rows.map((row: Answer) => row.values.map((value: Answer) => (value.kind === 'null' ? null : value.value)));
+	return reply.Ok.rows.map((row: Answer) =>
+		row.values.map((value: Answer) => (value.kind === 'null' ? null : value.value)),
+	);
 }
 
 export function text(value: unknown): string {

@@ -32,7 +32,10 @@ describe('hello', () => {
 		const hello = await client.hello();
 		expect(hello.versions).toEqual({ query: 1n, control: 1n, kv: 0n, fork: 0n, features: 98n });
 		expect(hello.ready).toBeUndefined();
-		expect(hello.backends.map((backend: { mode: string }) => backend.mode)).toEqual(['operational', 'lakehouse']);
+		expect(hello.backends.map((backend: { mode: string }) => backend.mode)).toEqual([
+			'operational',
+			'lakehouse',
+		]);
 		expect(hello.backends[0]).toMatchObject({
 			mode: 'operational',
 			desired_state: 'enabled',
@@ -51,7 +54,9 @@ describe('hello', () => {
 			observed_state: 'starting',
 			readiness: { ready: false, reasons: [{ code: 'configuration_pending' }] },
 		});
-		expect(await starting.query('x')).toEqual({ Err: { TargetUnavailable: { reason: 'configuration_pending' } } });
+		expect(await starting.query('x')).toEqual({
+			Err: { TargetUnavailable: { reason: 'configuration_pending' } },
+		});
 		expect((await starting.registerProjection('p', FIELDS)).code).toBe('unavailable');
 		await new Promise((resolve) => setTimeout(resolve, 200));
 		expect((await starting.hello()).ready).toBeUndefined();
@@ -91,7 +96,12 @@ describe('envelopes', () => {
 	});
 
 	it('answers bytes that are not a request with invalid_argument', async () => {
-		for (const body of [new Uint8Array(), Uint8Array.of(0xff), Uint8Array.of(0x01, 0x01), new Uint8Array(64).fill(0x9f)]) {
+		for (const body of [
+			new Uint8Array(),
+			Uint8Array.of(0xff),
+			Uint8Array.of(0x01, 0x01),
+			new Uint8Array(64).fill(0x9f),
+		]) {
 			expect((await client.raw(1_000_108, body)).code).toBe('invalid_argument');
 			expect((await client.raw(1_000_200, body)).code).toBe('invalid_argument');
 		}
@@ -117,12 +127,23 @@ describe('control and browse', () => {
 		await client.registerProjection('other.v1', FIELDS);
 		await client.applyBinding({ source: SOURCE, default_projection: 'orders.v1', index: 'orders' });
 		const got = await client.send(1_000_210, { v: 1n, id: 'orders.v1' });
-		expect(got.Ok.Projection.projection).toMatchObject({ id: 'orders.v1', version: 1n, content_type: 'json' });
+		expect(got.Ok.Projection.projection).toMatchObject({
+			id: 'orders.v1',
+			version: 1n,
+			content_type: 'json',
+		});
 		expect(got.Ok.Projection.bindings).toEqual([
-			{ source: SOURCE, allowed_projections: ['orders.v1'], default_projection: 'orders.v1', index: 'orders' },
+			{
+				source: SOURCE,
+				allowed_projections: ['orders.v1'],
+				default_projection: 'orders.v1',
+				index: 'orders',
+			},
 		]);
 		const list = async (narrow: object) =>
-			(await client.send(1_000_211, { v: 1n, ...narrow })).Ok.Projections.map((p: { projection: { id: string } }) => p.projection.id);
+			(await client.send(1_000_211, { v: 1n, ...narrow })).Ok.Projections.map(
+				(p: { projection: { id: string } }) => p.projection.id,
+			);
 		expect(await list({})).toEqual(['orders.v1', 'other.v1']);
 		expect(await list({ topics: ['orders'] })).toEqual(['orders.v1']);
 		expect(await list({ id_prefix: 'oth' })).toEqual(['other.v1']);
@@ -136,9 +157,15 @@ describe('control and browse', () => {
 
 	it('registers schemas with ids of its own, keeps dropped ones as tombstones, decodes JSON', async () => {
 		const source = { kind: 'json_schema', schema: '{"type":"object"}' };
-		expect(await client.send(1_000_222, { v: 1n, source, name: 'a' })).toEqual({ Ok: { SchemaRegistered: 1n } });
-		expect((await client.control({ RegisterSchema: { id: 7n, source, name: 'b', version: 2n } })).code).toBe('ok');
-		expect(await client.send(1_000_222, { v: 1n, source, stream: 'shop' })).toEqual({ Ok: { SchemaRegistered: 8n } });
+		expect(await client.send(1_000_222, { v: 1n, source, name: 'a' })).toEqual({
+			Ok: { SchemaRegistered: 1n },
+		});
+		expect((await client.control({ RegisterSchema: { id: 7n, source, name: 'b', version: 2n } })).code).toBe(
+			'ok',
+		);
+		expect(await client.send(1_000_222, { v: 1n, source, stream: 'shop' })).toEqual({
+			Ok: { SchemaRegistered: 8n },
+		});
 		await client.control({ DropSchema: 7n });
 		expect((await client.send(1_000_220, { v: 1n, id: 7n })).Ok.Schema).toEqual({
 			schema: { id: 7n, source, name: 'b', version: 2n },
@@ -155,7 +182,14 @@ describe('control and browse', () => {
 
 	it('refuses what the contract refuses', async () => {
 		const projection = (change: object) => ({
-			RegisterProjection: { id: 'p', name: '', version: 1n, content_type: 'json', extraction: { fields: FIELDS }, ...change },
+			RegisterProjection: {
+				id: 'p',
+				name: '',
+				version: 1n,
+				content_type: 'json',
+				extraction: { fields: FIELDS },
+				...change,
+			},
 		});
 		const binding = (change: object) => ({ ApplyBinding: { source: SOURCE, index: 'i', ...change } });
 		const bad: [object, string][] = [
@@ -185,7 +219,9 @@ describe('control and browse', () => {
 			stamp: {},
 		});
 		expect(stamped.code).toBe('invalid_argument');
-		expect(await client.send(1_000_210, { v: 2n, id: 'p' })).toEqual({ Err: { Version: { expected: 1n, got: 2n } } });
+		expect(await client.send(1_000_210, { v: 2n, id: 'p' })).toEqual({
+			Err: { Version: { expected: 1n, got: 2n } },
+		});
 	});
 });
 
@@ -230,7 +266,9 @@ describe('fault switches', () => {
 		expect((await broken('target_evidence')).context.resolved_target.backend_generation).toBe(0n);
 		await client.plane.fault({ kind: 'query_reply', rule: 'execution_mismatch' });
 		const execution_id = new Uint8Array(16).fill(9);
-		expect((await client.query('orders', { execution_id })).Ok.context.execution_id).not.toEqual(execution_id);
+		expect((await client.query('orders', { execution_id })).Ok.context.execution_id).not.toEqual(
+			execution_id,
+		);
 		expect((await client.query('orders', { execution_id })).Ok.context.execution_id).toEqual(execution_id);
 	});
 

@@ -12,17 +12,27 @@ let lake: DevDestination;
 beforeAll(async () => {
 	const log = new MemoryLog();
 	client = new TestClient(await createPlane(log, OPTIONS), log);
-	const schema = [{ name: 'id', type: 'long' }, { name: 'blob', type: 'binary' }] as const;
+	const schema = [
+		{ name: 'id', type: 'long' },
+		{ name: 'blob', type: 'binary' },
+	] as const;
 	const rows = Array.from({ length: 50 }, (_, i) => [i, null] as const);
 	await client.plane.createIndex('x', schema, rows);
 	lake = await client.plane.createDestination({ name: 'x', schema, rows });
-	await client.plane.createIndex('large', schema, Array.from({ length: 12 }, (_, i) => [i, new Uint8Array(8_000_000)] as const));
+	await client.plane.createIndex(
+		'large',
+		schema,
+		Array.from({ length: 12 }, (_, i) => [i, new Uint8Array(8_000_000)] as const),
+	);
 });
 afterAll(() => client.plane.close());
 afterEach(() => client.plane.fault({ kind: 'clear' }));
 
 /** Minutes of work. */
-const SLOW = { dialect: 'postgres', sql: 'SELECT count(*) FROM range(100000000) a, range(1000000) b WHERE a.range + b.range = 3' };
+const SLOW = {
+	dialect: 'postgres',
+	sql: 'SELECT count(*) FROM range(100000000) a, range(1000000) b WHERE a.range + b.range = 3',
+};
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const inMs = (ms: number) => BigInt(Date.now() + ms) * 1000n;
 
@@ -100,12 +110,18 @@ describe('limits', () => {
 
 	it('a reply of nearly 64 MiB is sent, a larger one is an error instead', async () => {
 		const fits = queryOn('large', { page: { limit: 8n } });
-		const reply = await client.plane.handle(1_000_200, encodeCbor({ v: 1n, query: fits }), { userId: 1, connectionId: 1 });
+		const reply = await client.plane.handle(1_000_200, encodeCbor({ v: 1n, query: fits }), {
+			userId: 1,
+			connectionId: 1,
+		});
 		expect(reply.length).toBeGreaterThan(64_000_000);
 		expect(reply.length).toBeLessThanOrEqual(67_108_864);
 		const over = queryOn('large', { page: { limit: 9n } });
 		const refused = await client.send(1_000_200, { v: 1n, query: over });
-		expect(refused.Err?.TooLarge, text(refused).slice(0, 200)).toMatchObject({ what: 'query reply', cap: 67_108_864n });
+		expect(refused.Err?.TooLarge, text(refused).slice(0, 200)).toMatchObject({
+			what: 'query reply',
+			cap: 67_108_864n,
+		});
 		expect(refused.Err.TooLarge.size).toBeGreaterThan(67_108_864n);
 		const status = await client.send(1_000_203, { v: 1n, execution_id: over.execution_id });
 		expect(status.Ok).toMatchObject({ state: 'failed', error: { TooLarge: { cap: 67_108_864n } } });
@@ -113,7 +129,8 @@ describe('limits', () => {
 
 	it('the exact bytes count', async () => {
 		const query = () => queryOn('x', { page: { limit: 20n } });
-		const send = (q: object) => client.plane.handle(1_000_200, encodeCbor({ v: 1n, query: q }), { userId: 1, connectionId: 1 });
+		const send = (q: object) =>
+			client.plane.handle(1_000_200, encodeCbor({ v: 1n, query: q }), { userId: 1, connectionId: 1 });
 		const { length } = await send(query());
 		await client.plane.fault({ kind: 'limits', replyBytes: length - 20 });
 		expect(Object.keys((await client.send(1_000_200, { v: 1n, query: query() })).Err)).toEqual(['TooLarge']);
@@ -136,7 +153,9 @@ describe('cursors', () => {
 		const foreign = await client.send(1_000_201, { ...one, cursor: two.cursor });
 		expect(foreign).toMatchObject({ code: 'invalid_argument' });
 		expect(foreign.message).toContain('page_cursor');
-		expect((await client.send(1_000_201, { ...one, execution_id: new Uint8Array(16).fill(5) })).message).toContain('page_cursor');
+		expect(
+			(await client.send(1_000_201, { ...one, execution_id: new Uint8Array(16).fill(5) })).message,
+		).toContain('page_cursor');
 		expect(plainRows(await client.send(1_000_201, one))[0]![0]).toBe(10n);
 	});
 

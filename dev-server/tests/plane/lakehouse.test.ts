@@ -33,7 +33,11 @@ afterEach(async () => {
 	rmSync(folder, { recursive: true, force: true });
 });
 
-function ask(destination: DevDestination, query: Record<string, unknown> = {}, snapshot?: unknown): Promise<Answer> {
+function ask(
+	destination: DevDestination,
+	query: Record<string, unknown> = {},
+	snapshot?: unknown,
+): Promise<Answer> {
 	return client.send(1_000_200, { v: 1n, query: asked(destination, query, snapshot) });
 }
 
@@ -43,7 +47,8 @@ function asked(destination: DevDestination, query: Record<string, unknown> = {},
 	return queryOn('', { ...query, target });
 }
 
-const made = (rows?: RowInput[], schema = SCHEMA) => client.plane.createDestination({ name: 'orders', schema, ...(rows ? { rows } : {}) });
+const made = (rows?: RowInput[], schema = SCHEMA) =>
+	client.plane.createDestination({ name: 'orders', schema, ...(rows ? { rows } : {}) });
 
 describe('snapshots', () => {
 	it('the current one, one by id, one by time, with the evidence of what was read', async () => {
@@ -110,16 +115,52 @@ describe('snapshots', () => {
 			{ name: 'uuid', type: 'uuid' },
 			{ name: 'bin', type: 'binary' },
 			{ name: 'fix', type: { kind: 'fixed', length: 2 } },
-			{ name: '__proto__', type: { kind: 'map', key: 'int', value: { kind: 'list', element: { kind: 'struct', fields: [{ name: 'x', type: 'float' }] } } } },
+			{
+				name: '__proto__',
+				type: {
+					kind: 'map',
+					key: 'int',
+					value: { kind: 'list', element: { kind: 'struct', fields: [{ name: 'x', type: 'float' }] } },
+				},
+			},
 			{ name: 'empty', type: { kind: 'struct', fields: [] } },
 			{ name: 'flag', type: 'boolean' },
 		];
 		const MAX = 2n ** 63n - 1n;
-		const map = new Map<ValueInput, ValueInput>([[-1, [{ x: 0.5 }, null]], [2, null]]);
+		const map = new Map<ValueInput, ValueInput>([
+			[-1, [{ x: 0.5 }, null]],
+			[2, null],
+		]);
 		const rows: RowInput[] = [
-			[MAX, MAX, -MAX - 1n, 2147483647, 86_399_999_999n, `-${'9'.repeat(28)}.${'9'.repeat(10)}`, new Uint8Array(16).fill(254), new Uint8Array([0, 255]), new Uint8Array([1, 2]), map, {}, true],
+			[
+				MAX,
+				MAX,
+				-MAX - 1n,
+				2147483647,
+				86_399_999_999n,
+				`-${'9'.repeat(28)}.${'9'.repeat(10)}`,
+				new Uint8Array(16).fill(254),
+				new Uint8Array([0, 255]),
+				new Uint8Array([1, 2]),
+				map,
+				{},
+				true,
+			],
 			schema.map(() => null),
-			[-MAX - 1n, -MAX, MAX, -2147483648, 0n, '0', new Uint8Array(16), new Uint8Array(), new Uint8Array([0, 0]), new Map(), {}, false],
+			[
+				-MAX - 1n,
+				-MAX,
+				MAX,
+				-2147483648,
+				0n,
+				'0',
+				new Uint8Array(16),
+				new Uint8Array(),
+				new Uint8Array([0, 0]),
+				new Map(),
+				{},
+				false,
+			],
 		];
 		const lake = await made(rows, schema);
 		await client.plane.createIndex('same', schema, rows);
@@ -135,7 +176,11 @@ describe('queries', () => {
 	it('filters, orders, groups and counts', async () => {
 		const lake = await made(Array.from({ length: 100 }, (_, i) => [i]));
 		const filter = { pred: { field: 'id', op: 'gte', value: { kind: 'long', value: 97n } } };
-		expect(plainRows(await ask(lake, { filter, order: [{ field: 'id', dir: 'desc' }] }))).toEqual([[99n], [98n], [97n]]);
+		expect(plainRows(await ask(lake, { filter, order: [{ field: 'id', dir: 'desc' }] }))).toEqual([
+			[99n],
+			[98n],
+			[97n],
+		]);
 		const aggregate = { funcs: [{ func: 'sum', field: 'id', alias: 'sum' }] };
 		expect(plainRows(await ask(lake, { aggregate }))).toEqual([[4950n]]);
 		const fields = ['__laser_destination_id', '__laser_destination_generation', '__laser_offset'];
@@ -177,14 +222,18 @@ describe('refusals', () => {
 		const { execution_id, deadline_micros } = query;
 		const cursor = page.Ok.page.next_cursor;
 		expect(await client.send(1_000_201, { v: 1n, execution_id, cursor, deadline_micros })).toEqual(expired);
-		expect(await ask(lake, {}, { kind: 'snapshot_id', value: 7n })).toEqual({ Err: { ExpiredSnapshot: { snapshot_id: 7n } } });
+		expect(await ask(lake, {}, { kind: 'snapshot_id', value: 7n })).toEqual({
+			Err: { ExpiredSnapshot: { snapshot_id: 7n } },
+		});
 		await expect(lake.expire(lake.snapshots[0]!.snapshotId)).rejects.toThrow('current');
 	});
 
 	it('a superseded generation, an unknown destination, one without a snapshot, a consistency it has not', async () => {
 		const lake = await made([[1]]);
 		const next = await lake.supersede([{ name: 'name', type: 'string' }]);
-		expect(await ask(lake)).toEqual({ Err: { StaleGeneration: { what: 'destination', requested: 1n, observed: 2n } } });
+		expect(await ask(lake)).toEqual({
+			Err: { StaleGeneration: { what: 'destination', requested: 1n, observed: 2n } },
+		});
 		expect(Object.keys((await ask(next)).Err)).toEqual(['TargetUnavailable']);
 		await expect(lake.append([[2]])).rejects.toThrow('superseded');
 		await next.append([['x']]);
@@ -193,28 +242,53 @@ describe('refusals', () => {
 		expect(reply.Ok.context.resolved_target.table_uuid).not.toEqual(lake.tableUuid);
 		const unknown = { id: new Uint8Array(16).fill(3), generation: 1n } as DevDestination;
 		expect(await ask(unknown)).toEqual({ Err: { IndexNotFound: '030C1G60R30C1G60R30C1G60R3' } });
-		expect((await ask(next, { consistency: 'read_your_writes' })).Err.Unsupported).toContain('read_your_writes');
+		expect((await ask(next, { consistency: 'read_your_writes' })).Err.Unsupported).toContain(
+			'read_your_writes',
+		);
 		expect((await ask(next, {}, { kind: 'snapshot_id', value: 0n })).message).toContain('snapshot');
 	});
 });
 
 describe('reads of destinations', () => {
 	it('one, all, page by page, and none', async () => {
-		const lakes = [await made([[1]]), await made(), await client.plane.createDestination({ name: 'other', schema: SCHEMA, source: { stream: 's', topic: 't' } })];
-		const get = (id: Uint8Array) => client.send(1_000_022, { v: 1n, destination_id: id, consistency: 'linearizable' });
+		const lakes = [
+			await made([[1]]),
+			await made(),
+			await client.plane.createDestination({
+				name: 'other',
+				schema: SCHEMA,
+				source: { stream: 's', topic: 't' },
+			}),
+		];
+		const get = (id: Uint8Array) =>
+			client.send(1_000_022, { v: 1n, destination_id: id, consistency: 'linearizable' });
 		const { destination, status } = (await get(lakes[0]!.id)).Destination;
-		for (const key of ['backend', 'schema', 'projection', 'definition_revision']) expect(status[key]).toEqual(destination[key]);
-		expect(status).toMatchObject({ destination_id: lakes[0]!.id, effective_state: 'ready', table_uuid: lakes[0]!.tableUuid, consistency: 'linearizable' });
-		expect(destination).toMatchObject({ name: 'orders', file_format: 'parquet', table: { namespace: ['tidemark'], table: 'orders' } });
+		for (const key of ['backend', 'schema', 'projection', 'definition_revision'])
+			expect(status[key]).toEqual(destination[key]);
+		expect(status).toMatchObject({
+			destination_id: lakes[0]!.id,
+			effective_state: 'ready',
+			table_uuid: lakes[0]!.tableUuid,
+			consistency: 'linearizable',
+		});
+		expect(destination).toMatchObject({
+			name: 'orders',
+			file_format: 'parquet',
+			table: { namespace: ['tidemark'], table: 'orders' },
+		});
 		expect(await get(new Uint8Array(16).fill(1))).toEqual({ Destination: null });
-		const list = (extra: object) => client.send(1_000_023, { v: 1n, filter: {}, limit: 2n, consistency: 'potentially_stale', ...extra });
+		const list = (extra: object) =>
+			client.send(1_000_023, { v: 1n, filter: {}, limit: 2n, consistency: 'potentially_stale', ...extra });
 		const first = (await list({})).Destinations;
 		const rest = (await list({ after: first.next_after })).Destinations;
-		const ids = [...first.destinations, ...rest.destinations].map((view: Answer) => Buffer.from(view.destination.id).toString('hex'));
+		const ids = [...first.destinations, ...rest.destinations].map((view: Answer) =>
+			Buffer.from(view.destination.id).toString('hex'),
+		);
 		expect(ids).toEqual(lakes.map((lake) => Buffer.from(lake.id).toString('hex')).sort());
 		expect(rest.next_after).toBeUndefined();
 		expect(first.global_state_revision).toBeGreaterThan(0n);
-		for (const view of first.destinations) expect(view.status.global_state_revision <= first.global_state_revision).toBe(true);
+		for (const view of first.destinations)
+			expect(view.status.global_state_revision <= first.global_state_revision).toBe(true);
 		expect((await list({ filter: { source_stream: 's' } })).Destinations.destinations).toHaveLength(1);
 		expect((await list({ filter: { name_contains: 'rder' } })).Destinations.destinations).toHaveLength(2);
 		expect((await list({ limit: 0n })).Err.Invalid).toContain('page_limit');

@@ -19,7 +19,11 @@ const folders: string[] = [];
 const opened = new Set<DevPlane>();
 
 async function open(dataDir?: string, options = {}): Promise<TestClient> {
-	const plane = await createPlane(log, { ...OPTIONS, ...options, ...(dataDir === undefined ? {} : { dataDir }) });
+	const plane = await createPlane(log, {
+		...OPTIONS,
+		...options,
+		...(dataDir === undefined ? {} : { dataDir }),
+	});
 	opened.add(plane);
 	return new TestClient(plane, log);
 }
@@ -30,9 +34,19 @@ async function close(client: TestClient): Promise<void> {
 	await client.plane.close();
 }
 
-async function bind(client: TestClient, extra: Record<string, unknown> = {}, fields: unknown[] = FIELDS): Promise<void> {
+async function bind(
+	client: TestClient,
+	extra: Record<string, unknown> = {},
+	fields: unknown[] = FIELDS,
+): Promise<void> {
 	await client.registerProjection('p', fields);
-	const reply = await client.applyBinding({ source: SOURCE, default_projection: 'p', index: 'x', notify: true, ...extra });
+	const reply = await client.applyBinding({
+		source: SOURCE,
+		default_projection: 'p',
+		index: 'x',
+		notify: true,
+		...extra,
+	});
 	expect(reply).toEqual({ code: 'ok', message: '' });
 }
 
@@ -61,7 +75,8 @@ describe('values', () => {
 	async function column(values: string[]): Promise<{ kind: string; values: unknown[] }> {
 		const client = await open();
 		await bind(client);
-		for (const [i, value] of values.entries()) await client.publish('s', 't', 0, [`{"id":${i},"value":${value}}`]);
+		for (const [i, value] of values.entries())
+			await client.publish('s', 't', 0, [`{"id":${i},"value":${value}}`]);
 		await client.plane.settle();
 		const reply = await client.query('x', { select: { fields: ['value'], payload: false } });
 		return {
@@ -86,7 +101,10 @@ describe('values', () => {
 	});
 
 	it('a long column with a value that no double holds widens to text instead', async () => {
-		expect(await column(['9007199254740993', '0.5'])).toEqual({ kind: 'string', values: ['9007199254740993', '0.5'] });
+		expect(await column(['9007199254740993', '0.5'])).toEqual({
+			kind: 'string',
+			values: ['9007199254740993', '0.5'],
+		});
 	});
 
 	it('an integer wider than 64 bits is kept as text', async () => {
@@ -104,20 +122,34 @@ describe('values', () => {
 	});
 
 	it('text keeps every character, a zero character too', async () => {
-		expect((await column(['"a\\u0000b"', '"\\ud83d\\ude00é"', '""'])).values).toEqual(['a\u0000b', '😀é', '']);
+		expect((await column(['"a\\u0000b"', '"\\ud83d\\ude00é"', '""'])).values).toEqual([
+			'a\u0000b',
+			'😀é',
+			'',
+		]);
 	});
 
 	it('a declared type takes only its own values', async () => {
 		const client = await open();
-		await bind(client, {}, [{ name: 'id', pointer: '/id' }, { name: 'value', pointer: '/value', field_type: 'int' }]);
+		await bind(client, {}, [
+			{ name: 'id', pointer: '/id' },
+			{ name: 'value', pointer: '/value', field_type: 'int' },
+		]);
 		await client.publish('s', 't', 0, ['{"id":1,"value":"x"}', '{"id":2,"value":2.5}', '{"id":3,"value":3}']);
 		await client.plane.settle();
-		expect(await client.rows('x')).toEqual([[1n, null], [2n, null], [3n, 3n]]);
+		expect(await client.rows('x')).toEqual([
+			[1n, null],
+			[2n, null],
+			[3n, 3n],
+		]);
 	});
 
 	it('names that objects have by themselves are plain names', async () => {
 		const client = await open();
-		await bind(client, {}, [{ name: '__proto__', pointer: '/__proto__' }, { name: 'constructor', pointer: '/constructor' }]);
+		await bind(client, {}, [
+			{ name: '__proto__', pointer: '/__proto__' },
+			{ name: 'constructor', pointer: '/constructor' },
+		]);
 		await client.publish('s', 't', 0, ['{"__proto__":1}', '{}']);
 		await client.plane.settle();
 		expect(await client.rows('x')).toEqual([[1n, null]]);
@@ -128,13 +160,26 @@ describe('records', () => {
 	it('explicit index headers win, and alone are enough for a row', async () => {
 		const client = await open();
 		await bind(client);
-		const headers = headerBlock({ 'agdx.ct': uint8(1), 'agdx.idx.value': string('explicit'), 'agdx.idx.extra': string('e') });
+		const headers = headerBlock({
+			'agdx.ct': uint8(1),
+			'agdx.idx.value': string('explicit'),
+			'agdx.idx.extra': string('e'),
+		});
 		await client.publish('s', 't', 0, ['{"id":1,"value":"body"}'], headers);
-		await client.publish('s', 't', 0, [Uint8Array.of(0xff, 0xfe)], headerBlock({ 'agdx.ct': uint8(0), 'agdx.idx.value': string('opaque') }));
+		await client.publish(
+			's',
+			't',
+			0,
+			[Uint8Array.of(0xff, 0xfe)],
+			headerBlock({ 'agdx.ct': uint8(0), 'agdx.idx.value': string('opaque') }),
+		);
 		await client.plane.settle();
 		const reply = await client.query('x');
 		expect(reply.Ok.fields.map((f: Answer) => f.name)).toEqual(['id', 'value', 'extra']);
-		expect(await client.rows('x')).toEqual([[1n, 'explicit', 'e'], [null, 'opaque', null]]);
+		expect(await client.rows('x')).toEqual([
+			[1n, 'explicit', 'e'],
+			[null, 'opaque', null],
+		]);
 	});
 
 	it('bodies without an indexed field, broken ones and opaque ones make no row but advance', async () => {
@@ -145,7 +190,10 @@ describe('records', () => {
 		await client.publish('s', 't', 0, ['{"id":2}'], new Uint8Array());
 		await client.publish('s', 't', 0, ['{"id":3}'], Uint8Array.of(9, 9, 9));
 		await client.plane.settle();
-		expect(await client.rows('x')).toEqual([[2n, null], [3n, null]]);
+		expect(await client.rows('x')).toEqual([
+			[2n, null],
+			[3n, null],
+		]);
 		const changes = await client.changes();
 		expect(changes.at(-1).to_offset).toBe(6n);
 		expect(changes.reduce((sum: bigint, c: Answer) => sum + c.rows, 0n)).toBe(2n);
@@ -207,16 +255,31 @@ describe('restart', () => {
 		await client.publish('s', 't', 1, ['{"id":4}']);
 		client = await open(folder);
 		await client.plane.settle();
-		const ids = await client.rows('x', { select: { fields: ['id'], payload: false }, order: [{ field: 'id', dir: 'asc' }] });
+		const ids = await client.rows('x', {
+			select: { fields: ['id'], payload: false },
+			order: [{ field: 'id', dir: 'asc' }],
+		});
 		expect(ids).toEqual([[1n], [2n], [3n], [4n]]);
 		const ranges = (await client.changes()).map((c) => [c.partition_id, c.from_offset, c.to_offset]);
-		expect(ranges).toEqual([[0n, 0n, 1n], [0n, 2n, 2n], [1n, 0n, 0n]]);
+		expect(ranges).toEqual([
+			[0n, 0n, 1n],
+			[0n, 2n, 2n],
+			[1n, 0n, 0n],
+		]);
 		expect((await client.send(1_000_210, { v: 1n, id: 'p' })).Ok.Projection.bindings).toHaveLength(1);
 	});
 
 	it('a stored outcome answers a repeat after the restart', async () => {
 		let client = await open(folder);
-		const register = { RegisterProjection: { id: 'a', name: '', version: 1n, content_type: 'json', extraction: { fields: [] } } };
+		const register = {
+			RegisterProjection: {
+				id: 'a',
+				name: '',
+				version: 1n,
+				content_type: 'json',
+				extraction: { fields: [] },
+			},
+		};
 		await client.control(register, 42n);
 		await client.control({ DropProjection: 'a' }, 43n);
 		await close(client);
@@ -261,7 +324,11 @@ describe('restart', () => {
 		await client.plane.settle();
 		await client.publish('s', 't', 0, ['{"id":4}']);
 		await client.plane.settle();
-		expect(await client.rows('x')).toEqual([[1n, null], [2n, null], [4n, null]]);
+		expect(await client.rows('x')).toEqual([
+			[1n, null],
+			[2n, null],
+			[4n, null],
+		]);
 	});
 
 	it('a change that was owed when the process died is published after the restart', async () => {
@@ -347,7 +414,10 @@ describe('sources that change', () => {
 		await log.ensureTopic('s', 't', 1);
 		await client.publish('s', 't', 0, ['{"id":2}']);
 		await client.plane.settle();
-		expect(await client.rows('x')).toEqual([[1n, null], [2n, null]]);
+		expect(await client.rows('x')).toEqual([
+			[1n, null],
+			[2n, null],
+		]);
 	});
 
 	it('added partitions are followed', async () => {
@@ -356,7 +426,11 @@ describe('sources that change', () => {
 		await bind(client, { source: { stream: 's', topic: 'late' } });
 		for (const p of [2, 0, 1]) await client.publish('s', 'late', p, [`{"id":${p}}`]);
 		await client.plane.settle();
-		expect(await client.rows('x', { order: [{ field: 'id', dir: 'asc' }] })).toEqual([[0n, null], [1n, null], [2n, null]]);
+		expect(await client.rows('x', { order: [{ field: 'id', dir: 'asc' }] })).toEqual([
+			[0n, null],
+			[1n, null],
+			[2n, null],
+		]);
 	});
 });
 
@@ -390,7 +464,11 @@ describe('row retention', () => {
 		log.trim('s', 't', 0, 1n);
 		await client.publish('s', 't', 0, [{ id: 4 }]);
 		await client.plane.settle();
-		expect((await client.rows('x', { order: [{ field: 'id', dir: 'asc' }] })).map(([id]) => id)).toEqual([2n, 3n, 4n]);
+		expect((await client.rows('x', { order: [{ field: 'id', dir: 'asc' }] })).map(([id]) => id)).toEqual([
+			2n,
+			3n,
+			4n,
+		]);
 	});
 });
 
@@ -409,7 +487,12 @@ describe('feed', () => {
 	it('under stream tenancy a scoped index has the feed topic of its stream', async () => {
 		const client = await open(undefined, { streamTenancy: true });
 		await client.registerProjection('stream:s/p', FIELDS);
-		await client.applyBinding({ source: SOURCE, default_projection: 'stream:s/p', index: 'stream:s/x', notify: true });
+		await client.applyBinding({
+			source: SOURCE,
+			default_projection: 'stream:s/p',
+			index: 'stream:s/x',
+			notify: true,
+		});
 		await client.publish('s', 't', 0, ['{"id":1}']);
 		await client.plane.settle();
 		expect(await client.changes('stream:s/_agdx/changes')).toEqual([
@@ -422,9 +505,19 @@ describe('feed', () => {
 describe('speed', () => {
 	it('projects at least 20,000 records in a second of processor time', async () => {
 		const client = await open(folder);
-		await bind(client, {}, ['id', 'status', 'total', 'customer', 'at'].map((name) => ({ name, pointer: `/${name}` })));
+		await bind(
+			client,
+			{},
+			['id', 'status', 'total', 'customer', 'at'].map((name) => ({ name, pointer: `/${name}` })),
+		);
 		const batch = (from: number) =>
-			Array.from({ length: 1000 }, (_, i) => ({ id: from + i, status: 'paid', total: i / 4, customer: `c-${i % 97}`, at: 1_700_000_000_000_000 + i }));
+			Array.from({ length: 1000 }, (_, i) => ({
+				id: from + i,
+				status: 'paid',
+				total: i / 4,
+				customer: `c-${i % 97}`,
+				at: 1_700_000_000_000_000 + i,
+			}));
 		for (let i = 0; i < 60; i++) await client.publish('s', 't', 0, batch(i * 1000));
 		await client.plane.settle();
 		const before = client.plane.projectorCounts().records;

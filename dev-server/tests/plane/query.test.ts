@@ -18,7 +18,11 @@ async function open(): Promise<void> {
 	await log.ensureTopic('shop', 'orders', 1);
 	client = new TestClient(await createPlane(log, OPTIONS), log);
 	await client.registerProjection('p', FIELDS);
-	await client.applyBinding({ source: { stream: 'shop', topic: 'orders' }, default_projection: 'p', index: 'orders' });
+	await client.applyBinding({
+		source: { stream: 'shop', topic: 'orders' },
+		default_projection: 'p',
+		index: 'orders',
+	});
 	await publish([
 		'{"id":1,"status":"paid","total":20,"rush":true}',
 		'{"id":2,"status":"open","total":12.5,"rush":false}',
@@ -160,7 +164,10 @@ describe('shape of the answer', () => {
 			field_type: { kind: 'binary' },
 		});
 		expect(new TextDecoder().decode(reply.Ok.rows[0].values[1].value)).toBe('{"id":1}');
-		const without = await client.query('orders', { select: { fields: ['id'], payload: true }, page: { limit: 1n } });
+		const without = await client.query('orders', {
+			select: { fields: ['id'], payload: true },
+			page: { limit: 1n },
+		});
 		expect(without.Ok.rows[0].values[1]).toEqual({ kind: 'null' });
 	});
 
@@ -175,15 +182,33 @@ describe('aggregates', () => {
 	afterAll(close);
 
 	const aggregate = (funcs: unknown[], extra: object = {}) => ({ aggregate: { funcs, ...extra } });
-	const call = (func: string, field?: string) => ({ func, field, alias: field === undefined ? func : `${func}_${field}` });
+	const call = (func: string, field?: string) => ({
+		func,
+		field,
+		alias: field === undefined ? func : `${func}_${field}`,
+	});
 
 	it('count, sum, avg, min and max', async () => {
 		const reply = await client.query(
 			'orders',
-			aggregate([call('count'), call('count', 'total'), call('sum', 'total'), call('avg', 'total'), call('min', 'id'), call('max', 'id')]),
+			aggregate([
+				call('count'),
+				call('count', 'total'),
+				call('sum', 'total'),
+				call('avg', 'total'),
+				call('min', 'id'),
+				call('max', 'id'),
+			]),
 		);
 		expect(plainRows(reply)).toEqual([[5n, 4n, 139.75, 34.9375, 1n, BIG]]);
-		expect(reply.Ok.fields.map((f: Answer) => f.field_type.kind)).toEqual(['long', 'long', 'double', 'double', 'long', 'long']);
+		expect(reply.Ok.fields.map((f: Answer) => f.field_type.kind)).toEqual([
+			'long',
+			'long',
+			'double',
+			'double',
+			'long',
+			'long',
+		]);
 		expect(reply.Ok.page.has_more).toBe(false);
 	});
 
@@ -209,7 +234,11 @@ describe('aggregates', () => {
 	it('windows start on whole multiples, also before 1970', async () => {
 		await client.registerProjection('t', [{ name: 'ts', pointer: '/ts' }]);
 		await client.log.ensureTopic('shop', 'ticks', 1);
-		await client.applyBinding({ source: { stream: 'shop', topic: 'ticks' }, default_projection: 't', index: 'ticks' });
+		await client.applyBinding({
+			source: { stream: 'shop', topic: 'ticks' },
+			default_projection: 't',
+			index: 'ticks',
+		});
 		await client.publish('shop', 'ticks', 0, ['{"ts":-1}', '{"ts":0}', '{"ts":9}', '{"ts":10}']);
 		await client.plane.settle();
 		const query = aggregate([call('count')], { window: { field: 'ts', every_micros: 10n } });
@@ -222,7 +251,9 @@ describe('aggregates', () => {
 
 	it('an empty group of rows sums to null', async () => {
 		const filter = pred('id', 'eq', long(77n));
-		expect(await client.rows('orders', { ...aggregate([call('count'), call('sum', 'total')]), filter })).toEqual([[0n, null]]);
+		expect(
+			await client.rows('orders', { ...aggregate([call('count'), call('sum', 'total')]), filter }),
+		).toEqual([[0n, null]]);
 	});
 
 	it('refuses numbers from text', async () => {
@@ -238,7 +269,11 @@ describe('pages', () => {
 		await publish(Array.from({ length: 95 }, (_, i) => ({ id: 1000 + i, total: i % 7 })));
 	});
 
-	async function walk(first: Record<string, unknown>, between: () => Promise<void>, viaPage: boolean): Promise<unknown[]> {
+	async function walk(
+		first: Record<string, unknown>,
+		between: () => Promise<void>,
+		viaPage: boolean,
+	): Promise<unknown[]> {
 		const query = queryOn('orders', { page: { limit: 10n, offset: 0n }, ...first });
 		const seen: unknown[] = [];
 		let reply = await client.send(1_000_200, { v: 1n, query });
@@ -276,11 +311,18 @@ describe('pages', () => {
 		const source = { stream: 'shop', topic: 'orders' };
 		await client.applyBinding({ source, default_projection: 'p', index: 'orders', retention });
 		let start = 0n;
-		const order = [{ field: 'total', dir: 'desc' }, { field: 'status', dir: 'asc' }];
-		const seen = await walk({ order }, async () => {
-			client.log.trim('shop', 'orders', 0, (start += 3n));
-			await publish(['{"other":1}']);
-		}, true);
+		const order = [
+			{ field: 'total', dir: 'desc' },
+			{ field: 'status', dir: 'asc' },
+		];
+		const seen = await walk(
+			{ order },
+			async () => {
+				client.log.trim('shop', 'orders', 0, (start += 3n));
+				await publish(['{"other":1}']);
+			},
+			true,
+		);
 		expect(new Set(seen).size).toBe(seen.length);
 		// Every row that was never trimmed is there.
 		const kept = Array.from({ length: 95 }, (_, i) => BigInt(1000 + i)).slice(Number(start) - 5);
@@ -290,13 +332,26 @@ describe('pages', () => {
 	it('a walk goes on when an untyped ordered field widens from long to double', async () => {
 		await client.registerProjection('u', [{ name: 'n', pointer: '/n' }]);
 		await client.log.ensureTopic('shop', 'untyped', 1);
-		await client.applyBinding({ source: { stream: 'shop', topic: 'untyped' }, default_projection: 'u', index: 'untyped' });
-		await client.publish('shop', 'untyped', 0, Array.from({ length: 30 }, (_, n) => ({ n })));
+		await client.applyBinding({
+			source: { stream: 'shop', topic: 'untyped' },
+			default_projection: 'u',
+			index: 'untyped',
+		});
+		await client.publish(
+			'shop',
+			'untyped',
+			0,
+			Array.from({ length: 30 }, (_, n) => ({ n })),
+		);
 		await client.plane.settle();
-		const seen = await walk({ target: { kind: 'operational', index: 'untyped' }, order: [{ field: 'n', dir: 'asc' }] }, async () => {
-			await client.publish('shop', 'untyped', 0, ['{"n":0.5}']);
-			await client.plane.settle();
-		}, true);
+		const seen = await walk(
+			{ target: { kind: 'operational', index: 'untyped' }, order: [{ field: 'n', dir: 'asc' }] },
+			async () => {
+				await client.publish('shop', 'untyped', 0, ['{"n":0.5}']);
+				await client.plane.settle();
+			},
+			true,
+		);
 		expect(seen.map(Number)).toEqual(Array.from({ length: 30 }, (_, n) => n));
 	});
 
@@ -347,7 +402,11 @@ describe('execution', () => {
 		// A wait for a projection that is never registered keeps it running.
 		await client.log.ensureTopic('shop', 'held', 1);
 		await client.publish('shop', 'held', 0, ['{"id":1}']);
-		await client.applyBinding({ source: { stream: 'shop', topic: 'held' }, default_projection: 'later', index: 'held' });
+		await client.applyBinding({
+			source: { stream: 'shop', topic: 'held' },
+			default_projection: 'later',
+			index: 'held',
+		});
 		const query = queryOn('held', { consistency: 'read_your_writes' });
 		const running = client.send(1_000_200, { v: 1n, query });
 		await new Promise((resolve) => setTimeout(resolve, 50));
@@ -360,17 +419,26 @@ describe('execution', () => {
 	it('read your writes behind a held projection is stale, and within its deadline', async () => {
 		await client.log.ensureTopic('shop', 'held', 1);
 		await client.publish('shop', 'held', 0, ['{"id":1}', '{"id":2}']);
-		await client.applyBinding({ source: { stream: 'shop', topic: 'held' }, default_projection: 'later', index: 'held' });
+		await client.applyBinding({
+			source: { stream: 'shop', topic: 'held' },
+			default_projection: 'later',
+			index: 'held',
+		});
 		const deadline_micros = BigInt(Date.now() + 20_000) * 1000n;
 		const reply = await client.query('held', { consistency: 'read_your_writes', deadline_micros });
 		expect(reply).toEqual({ Err: { Stale: { what: 'held', applied: 0n, required: 1n } } });
-		const soon = queryOn('held', { consistency: 'read_your_writes', deadline_micros: BigInt(Date.now() + 100) * 1000n });
+		const soon = queryOn('held', {
+			consistency: 'read_your_writes',
+			deadline_micros: BigInt(Date.now() + 100) * 1000n,
+		});
 		const late = await client.send(1_000_200, { v: 1n, query: soon });
 		expect(late).toEqual({ Err: { DeadlineExceeded: { execution_id: soon.execution_id } } });
 	});
 
 	it('what is not served is refused by name', async () => {
-		expect(await client.query('orders', { consistency: 'strong' })).toEqual({ Err: { Unsupported: 'consistency strong' } });
+		expect(await client.query('orders', { consistency: 'strong' })).toEqual({
+			Err: { Unsupported: 'consistency strong' },
+		});
 		expect(await client.query('orders', { fork: 'f' })).toEqual({ Err: { Unsupported: 'forks' } });
 		const raw_sql = { dialect: 'my_sql', sql: 'SELECT 1' };
 		expect(await client.query('orders', { raw_sql })).toEqual({ Err: { Unsupported: 'dialect my_sql' } });

@@ -5,6 +5,7 @@ import type { DevDestination } from '../../src/contract.js';
 import { createPlane } from '../../src/plane/index.js';
 import { REPLY_FAULTS, STATUS_FAULTS } from '../../src/plane/reply_faults.js';
 import { decodeCbor, encodeCbor } from '../../src/plane/wire/cbor.js';
+import { checkFields, schemaFingerprint } from '../../src/plane/wire/logical_type.js';
 import { type Answer, OPTIONS, queryOn, TestClient } from './client.js';
 import { MemoryLog } from './memory_log.js';
 import { brokenAnnounceRule, brokenReplyRule, brokenStatusRule } from './reply_rules.js';
@@ -49,10 +50,19 @@ for (const kind of ['operational', 'lakehouse']) {
 			const bytes = await send(1_000_200, { v: 1n, query: first });
 			expect(brokenReplyRule(bytes, first.execution_id)).toBeUndefined();
 			const cursor = (decodeCbor(bytes) as Answer).Ok.page.next_cursor;
-			const page = { v: 1n, execution_id: first.execution_id, cursor, deadline_micros: first.deadline_micros };
+			const page = {
+				v: 1n,
+				execution_id: first.execution_id,
+				cursor,
+				deadline_micros: first.deadline_micros,
+			};
 			expect(brokenReplyRule(await send(1_000_201, page), first.execution_id)).toBeUndefined();
-			const none = query(kind, { filter: { pred: { field: 'id', op: 'eq', value: { kind: 'long', value: 99n } } } });
-			expect(brokenReplyRule(await send(1_000_200, { v: 1n, query: none }), none.execution_id)).toBeUndefined();
+			const none = query(kind, {
+				filter: { pred: { field: 'id', op: 'eq', value: { kind: 'long', value: 99n } } },
+			});
+			expect(
+				brokenReplyRule(await send(1_000_200, { v: 1n, query: none }), none.execution_id),
+			).toBeUndefined();
 		});
 
 		for (const rule of REPLY_FAULTS) {
@@ -75,7 +85,16 @@ for (const kind of ['operational', 'lakehouse']) {
 			const own =
 				kind === 'operational'
 					? ['index']
-					: ['destination_id', 'destination_generation', 'table_uuid', 'namespace', 'table', 'snapshot_id', 'schema_id', 'partition_spec_id'];
+					: [
+							'destination_id',
+							'destination_generation',
+							'table_uuid',
+							'namespace',
+							'table',
+							'snapshot_id',
+							'schema_id',
+							'partition_spec_id',
+						];
 			for (const field of [...shared, ...three, ...own]) {
 				await client.plane.fault({ kind: 'query_reply', rule: 'target_evidence', field });
 				const broken = query(kind);
@@ -90,7 +109,12 @@ for (const kind of ['operational', 'lakehouse']) {
 			const bytes = await send(1_000_200, { v: 1n, query: first });
 			expect(brokenReplyRule(bytes, first.execution_id)).toBeUndefined();
 			const cursor = (decodeCbor(bytes) as Answer).Ok.page.next_cursor;
-			const page = { v: 1n, execution_id: first.execution_id, cursor, deadline_micros: first.deadline_micros };
+			const page = {
+				v: 1n,
+				execution_id: first.execution_id,
+				cursor,
+				deadline_micros: first.deadline_micros,
+			};
 			expect(brokenReplyRule(await send(1_000_201, page), first.execution_id)).toBe('execution_mismatch');
 			expect(brokenReplyRule(await send(1_000_201, page), first.execution_id)).toBeUndefined();
 		});
@@ -98,10 +122,23 @@ for (const kind of ['operational', 'lakehouse']) {
 }
 
 describe('status and cancel replies', () => {
-	const rules: Record<string, string> = { execution_id: 'status_consistency', unknown_state: 'unknown_variant' };
-	for (const name of ['started_zero', 'finished_missing', 'finished_running', 'finished_early', 'error_missing', 'error_extra'])
+	const rules: Record<string, string> = {
+		execution_id: 'status_consistency',
+		unknown_state: 'unknown_variant',
+	};
+	for (const name of [
+		'started_zero',
+		'finished_missing',
+		'finished_running',
+		'finished_early',
+		'error_missing',
+		'error_extra',
+	])
 		rules[name] = 'status_consistency';
-	for (const [code, on] of [[1_000_203, 'status'], [1_000_202, 'cancel']] as const) {
+	for (const [code, on] of [
+		[1_000_203, 'status'],
+		[1_000_202, 'cancel'],
+	] as const) {
 		for (const rule of STATUS_FAULTS) {
 			it(`${on}: ${rule}`, async () => {
 				const done = query('operational');
@@ -125,6 +162,34 @@ it('each error of the surface can be had, and unknown faults are refused', async
 	expect((await client.query('x')).Ok).toBeDefined();
 	await expect(client.plane.fault({ kind: 'query_error', error: 'Nothing' })).rejects.toThrow('unknown');
 	await expect(client.plane.fault({ kind: 'query_reply', rule: 'nothing' })).rejects.toThrow('unknown');
+});
+
+it('the rules of replies, statuses and schemas are those of the vectors', () => {
+	const root = new URL('../../../tests/vectors/agdx/', import.meta.url);
+	let seen = 0;
+	for (const file of readdirSync(root).filter((name) => name.endsWith('.json'))) {
+		const sidecar = JSON.parse(readFileSync(new URL(file, root), 'utf8')) as Answer;
+		if (!['valid', 'invalid'].includes(sidecar.outcome)) continue;
+		const bytes = new Uint8Array(readFileSync(new URL(file.replace(/json$/, 'bin'), root)));
+		const expected = sidecar.outcome === 'invalid' ? sidecar.rule : undefined;
+		if (sidecar.message === 'QueryReply') {
+			const reply = decodeCbor(bytes) as Answer;
+			if (reply.Ok === undefined) continue;
+			expect(brokenReplyRule(bytes, reply.Ok.context.execution_id), sidecar.vector).toBe(expected);
+		} else if (sidecar.message === 'QueryExecutionStatus') {
+			const status = decodeCbor(bytes) as Answer;
+			const wrapped = encodeCbor({ Ok: status });
+			expect(brokenStatusRule(wrapped, status.execution_id), sidecar.vector).toBe(expected);
+		} else if (sidecar.message === 'LogicalSchema' && sidecar.outcome === 'valid') {
+			const { schema, fields } = decodeCbor(bytes) as Answer;
+			checkFields(fields, 'fields');
+			expect(schemaFingerprint(schema.id, schema.version, fields), sidecar.vector).toEqual(
+				schema.fingerprint,
+			);
+		} else continue;
+		seen += 1;
+	}
+	expect(seen).toBeGreaterThan(80);
 });
 
 describe('announcements', () => {
@@ -163,11 +228,21 @@ describe('announcements', () => {
 	});
 
 	it('each backend serves by its own readiness', async () => {
-		await client.plane.fault({ kind: 'readiness', ready: false, backend: 'operational', reason: 'probe_failed' });
+		await client.plane.fault({
+			kind: 'readiness',
+			ready: false,
+			backend: 'operational',
+			reason: 'probe_failed',
+		});
 		expect((await client.send(1_000_200, { v: 1n, query: query('lakehouse') })).Ok).toBeDefined();
 		expect(await client.query('x')).toEqual({ Err: { TargetUnavailable: { reason: 'probe_failed' } } });
 		await client.plane.fault({ kind: 'readiness', ready: true });
-		await client.plane.fault({ kind: 'readiness', ready: false, backend: 'lakehouse', reason: 'catalog_unavailable' });
+		await client.plane.fault({
+			kind: 'readiness',
+			ready: false,
+			backend: 'lakehouse',
+			reason: 'catalog_unavailable',
+		});
 		expect(await client.send(1_000_200, { v: 1n, query: query('lakehouse') })).toEqual({
 			Err: { TargetUnavailable: { reason: 'catalog_unavailable' } },
 		});

@@ -62,7 +62,8 @@ function checkEvidence(context: Answer): void {
 	const target = context.resolved_target;
 	evidence(!zero(target.backend_resource_id));
 	evidence(target.backend_generation > 0n && target.runtime_configuration_revision > 0n);
-	if (context.boundary !== undefined && context.boundary.digest.length !== 32) invalid('digest_length', 'context');
+	if (context.boundary !== undefined && context.boundary.digest.length !== 32)
+		invalid('digest_length', 'context');
 	const three = ['boundary', 'checkpoint_revision', 'global_state_revision'];
 	if (target.kind === 'operational') {
 		trimmedName(target.index, 'target_evidence', 'context');
@@ -85,13 +86,16 @@ export function brokenStatusRule(bytes: Uint8Array, executionId: Uint8Array): st
 		if (keys.length !== 1) invalid('enum_shape', '');
 		if (keys[0] !== 'Ok') invalid('unknown_variant', keys[0]!);
 		const status = reply.Ok;
-		if (![...TERMINAL, 'queued', 'planning', 'running'].includes(status.state)) invalid('unknown_variant', 'state');
+		if (![...TERMINAL, 'queued', 'planning', 'running'].includes(status.state))
+			invalid('unknown_variant', 'state');
 		const consistent = (ok: boolean) => {
 			if (!ok) invalid('status_consistency', 'status');
 		};
 		consistent(!zero(status.execution_id) && status.started_at_micros > 0n);
 		consistent((status.finished_at_micros !== undefined) === TERMINAL.includes(status.state));
-		consistent(status.finished_at_micros === undefined || status.finished_at_micros >= status.started_at_micros);
+		consistent(
+			status.finished_at_micros === undefined || status.finished_at_micros >= status.started_at_micros,
+		);
 		consistent((status.error !== undefined) === (status.state === 'failed'));
 		if (Buffer.compare(status.execution_id, executionId) !== 0) invalid('execution_mismatch', 'status');
 	});
@@ -99,7 +103,9 @@ export function brokenStatusRule(bytes: Uint8Array, executionId: Uint8Array): st
 
 const MODES = ['operational', 'lakehouse'];
 const KINDS =
-	'boolean int long float double decimal date time_micros timestamp_micros timestamp_tz_micros string uuid fixed binary struct list map'.split(' ');
+	'boolean int long float double decimal date time_micros timestamp_micros timestamp_tz_micros string uuid fixed binary struct list map'.split(
+		' ',
+	);
 
 export function brokenAnnounceRule(bytes: Uint8Array): string | undefined {
 	return ruleOf(() => {
@@ -118,7 +124,8 @@ export function brokenAnnounceRule(bytes: Uint8Array): string | undefined {
 
 function unique(list: unknown[], names?: string[]): void {
 	if (new Set(list).size !== list.length) invalid('descriptor_repeat', '');
-	if (names !== undefined && list.some((item) => !names.includes(item as string))) invalid('unknown_variant', '');
+	if (names !== undefined && list.some((item) => !names.includes(item as string)))
+		invalid('unknown_variant', '');
 }
 
 function checkDescriptor(d: Answer): void {
@@ -126,7 +133,8 @@ function checkDescriptor(d: Answer): void {
 	if (!MODES.includes(d.mode)) invalid('unknown_variant', 'mode');
 	if (zero(d.resource_id) || d.observed_backend_generation < 1n || d.runtime_configuration_revision < 1n)
 		invalid('descriptor_identity', '');
-	for (const text of [d.label, d.implementation.kind, d.implementation.version]) plainName(text, 'descriptor_text', '', 4096);
+	for (const text of [d.label, d.implementation.kind, d.implementation.version])
+		plainName(text, 'descriptor_text', '', 4096);
 	const { ready, reasons, observed_at_micros } = d.readiness;
 	const fine = ready
 		? reasons.length === 0 && observed_at_micros > 0n && d.observed_state === 'ready'
@@ -149,7 +157,13 @@ function checkDescriptor(d: Answer): void {
 		d.materialization.length > 0 && 'max_materialization_file_bytes',
 		...(query === undefined
 			? []
-			: ['max_query_rows', 'max_query_bytes', 'max_scan_bytes', 'max_query_micros', 'max_concurrent_queries']),
+			: [
+					'max_query_rows',
+					'max_query_bytes',
+					'max_scan_bytes',
+					'max_query_micros',
+					'max_concurrent_queries',
+				]),
 	];
 	for (const key of wanted) if (key && limits[key] < 1n) invalid('descriptor_limits', key);
 }

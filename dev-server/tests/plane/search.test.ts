@@ -67,7 +67,9 @@ for (const kind of ['operational', 'lakehouse']) {
 		});
 
 		it('a vector of another length is near to nothing', async () => {
-			expect(ids(await ask({ vector: { field: 'embedding', embedding: [1, 2, 4], top_k: 5n } }))).toEqual([5n]);
+			expect(ids(await ask({ vector: { field: 'embedding', embedding: [1, 2, 4], top_k: 5n } }))).toEqual([
+				5n,
+			]);
 			expect(ids(await ask({ vector: { field: 'embedding', embedding: [1], top_k: 5n } }))).toEqual([]);
 		});
 
@@ -75,7 +77,9 @@ for (const kind of ['operational', 'lakehouse']) {
 			const vector = { field: 'title', embedding: [1], top_k: 5n };
 			expect((await ask({ vector })).message).toContain('vector');
 			expect((await ask({ vector: { ...vector, field: 'nope' } })).message).toContain('vector');
-			expect((await ask({ vector: { ...vector, field: 'embedding' }, distinct: true })).Err.Unsupported).toContain('distinct');
+			expect(
+				(await ask({ vector: { ...vector, field: 'embedding' }, distinct: true })).Err.Unsupported,
+			).toContain('distinct');
 		});
 	});
 
@@ -107,7 +111,11 @@ for (const kind of ['operational', 'lakehouse']) {
 		});
 
 		it('pages keep the order of the first one', async () => {
-			const query = queryOn('docs', { target: target(kind), text: { query: 'fox' }, page: { limit: 1n, want_total: true } });
+			const query = queryOn('docs', {
+				target: target(kind),
+				text: { query: 'fox' },
+				page: { limit: 1n, want_total: true },
+			});
 			let reply = await client.send(1_000_200, { v: 1n, query });
 			const seen: unknown[] = [];
 			for (;;) {
@@ -136,7 +144,17 @@ for (const kind of ['operational', 'lakehouse']) {
 			expect(reply.Ok, text(reply)).toBeDefined();
 			expect(reply.Ok.context.engine.dialect).toBe('postgres');
 			const kinds = reply.Ok.fields.map((f: Answer) => f.field_type.kind);
-			expect(kinds).toEqual(['long', 'decimal', 'list', 'struct', 'map', 'date', 'timestamp_micros', 'int', 'decimal']);
+			expect(kinds).toEqual([
+				'long',
+				'decimal',
+				'list',
+				'struct',
+				'map',
+				'date',
+				'timestamp_micros',
+				'int',
+				'decimal',
+			]);
 			const [first] = plainRows(reply) as [Answer[]];
 			expect(first[0]).toBe(1n);
 			expect(first[1].unscaled).toEqual(Uint8Array.of(0, 220));
@@ -186,7 +204,12 @@ for (const kind of ['operational', 'lakehouse']) {
 			}
 			expect(new Set(seen).size).toBe(25);
 			const { execution_id, deadline_micros } = query;
-			const again = await client.send(1_000_201, { v: 1n, execution_id, cursor: firstCursor, deadline_micros });
+			const again = await client.send(1_000_201, {
+				v: 1n,
+				execution_id,
+				cursor: firstCursor,
+				deadline_micros,
+			});
 			expect(plainRows(again)).toEqual(second);
 		});
 
@@ -200,7 +223,7 @@ for (const kind of ['operational', 'lakehouse']) {
 				`COPY docs TO '/tmp/out.csv'`,
 				'PRAGMA version',
 				'SET threads = 1',
-				'ATTACH \':memory:\' AS other',
+				"ATTACH ':memory:' AS other",
 				`SELECT * FROM read_csv('/etc/passwd')`,
 				`SELECT * FROM read_text('/etc/hostname')`,
 				`SELECT * FROM '/etc/passwd'`,
@@ -220,11 +243,15 @@ for (const kind of ['operational', 'lakehouse']) {
 				expect(reply.code, `${statement}: ${text(reply)}`).toBe('invalid_argument');
 				expect(reply.message).toContain('raw_sql');
 			}
-			const tables = await sql(`SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'ix_%' OR table_name LIKE 'plane_%'`);
+			const tables = await sql(
+				`SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'ix_%' OR table_name LIKE 'plane_%'`,
+			);
 			expect(plainRows(tables)).toEqual([[0n]]);
 			expect(Object.keys((await sql('SELECT INTERVAL 1 DAY AS i')).Err)).toEqual(['Unsupported']);
 			expect((await sql(`SELECT 'inf'::DOUBLE AS x`)).Err.Backend).toContain('finite');
-			expect((await sql(`SELECT error('stop')`)).Err?.Backend ?? (await sql(`SELECT error('stop')`)).message).toContain('stop');
+			expect(
+				(await sql(`SELECT error('stop')`)).Err?.Backend ?? (await sql(`SELECT error('stop')`)).message,
+			).toContain('stop');
 		});
 	});
 }
@@ -232,24 +259,46 @@ for (const kind of ['operational', 'lakehouse']) {
 it('later rows are found by text and by statements, removed ones are not', async () => {
 	const { log } = client;
 	await log.ensureTopic('s', 'notes', 1);
-	await client.registerProjection('n', [{ name: 'id', pointer: '/id', field_type: 'int' }, { name: 'words', pointer: '/words' }]);
+	await client.registerProjection('n', [
+		{ name: 'id', pointer: '/id', field_type: 'int' },
+		{ name: 'words', pointer: '/words' },
+	]);
 	const source = { stream: 's', topic: 'notes' };
-	await client.applyBinding({ source, default_projection: 'n', index: 'stream:s/notes', retention: { kind: 'mirror_log' } });
+	await client.applyBinding({
+		source,
+		default_projection: 'n',
+		index: 'stream:s/notes',
+		retention: { kind: 'mirror_log' },
+	});
 	const found = async () => {
 		await client.plane.settle();
-		const texts = await client.rows('stream:s/notes', { text: { query: 'apple' }, order: [{ field: 'id', dir: 'asc' }] });
+		const texts = await client.rows('stream:s/notes', {
+			text: { query: 'apple' },
+			order: [{ field: 'id', dir: 'asc' }],
+		});
 		const raw_sql = { dialect: 'postgres', sql: 'SELECT id FROM notes ORDER BY id' };
 		const rows = await client.rows('stream:s/notes', { raw_sql });
 		return [texts.map(([id]) => id), rows.map(([id]) => id)];
 	};
-	await client.publish('s', 'notes', 0, [{ id: 1, words: 'apple' }, { id: 2, words: 'pear' }]);
+	await client.publish('s', 'notes', 0, [
+		{ id: 1, words: 'apple' },
+		{ id: 2, words: 'pear' },
+	]);
 	expect(await found()).toEqual([[1n], [1n, 2n]]);
 	await client.publish('s', 'notes', 0, [{ id: 3, words: 'an apple' }]);
-	expect(await found()).toEqual([[1n, 3n], [1n, 2n, 3n]]);
+	expect(await found()).toEqual([
+		[1n, 3n],
+		[1n, 2n, 3n],
+	]);
 	log.trim('s', 'notes', 0, 1n);
 	await client.publish('s', 'notes', 0, [{ id: 4, words: 'apple' }]);
-	expect(await found()).toEqual([[3n, 4n], [2n, 3n, 4n]]);
+	expect(await found()).toEqual([
+		[3n, 4n],
+		[2n, 3n, 4n],
+	]);
 	// A column that becomes text has its earlier values searched too.
 	await client.publish('s', 'notes', 0, ['{"id":5,"words":7}']);
-	expect(await client.rows('stream:s/notes', { text: { query: 'apple' }, consistency: 'read_your_writes' })).toHaveLength(2);
+	expect(
+		await client.rows('stream:s/notes', { text: { query: 'apple' }, consistency: 'read_your_writes' }),
+	).toHaveLength(2);
 });

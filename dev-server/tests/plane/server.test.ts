@@ -28,7 +28,12 @@ it('projects the log on disk, goes on after a restart, and begins anew after a p
 	await server!.log.ensureStream('s');
 	await server!.log.ensureTopic('s', 't', 1);
 	await client.registerProjection('p', [{ name: 'id', pointer: '/id' }]);
-	await client.applyBinding({ source: { stream: 's', topic: 't' }, default_projection: 'p', index: 'x', notify: true });
+	await client.applyBinding({
+		source: { stream: 's', topic: 't' },
+		default_projection: 'p',
+		index: 'x',
+		notify: true,
+	});
 	await client.publish('s', 't', 0, ['{"id":1}', '{"id":2}']);
 	await client.plane.settle();
 	expect(await client.rows('x')).toEqual([[1n], [2n]]);

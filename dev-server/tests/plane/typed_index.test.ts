@@ -30,7 +30,10 @@ async function made(schema: FieldInput[], rows: RowInput[], options = {}): Promi
 
 /** One column of values, asked for again: the typed values that came back. */
 async function column(type: FieldTypeInput, values: ValueInput[]): Promise<Answer[]> {
-	const index = await made([{ name: 'v', type }], values.map((value) => [value]));
+	const index = await made(
+		[{ name: 'v', type }],
+		values.map((value) => [value]),
+	);
 	const reply = await client.query(index);
 	expect(reply.Ok, text(reply)).toBeDefined();
 	for (const row of reply.Ok.rows) readTypedValue(row.values[0], 'v');
@@ -60,16 +63,35 @@ describe('every kind at its ends', () => {
 		[
 			'decimal of 38 digits',
 			{ kind: 'decimal', precision: 38, scale: 10 },
-			[`${NINES.slice(10)}.${NINES.slice(0, 10)}`, `-${NINES.slice(10)}.${NINES.slice(0, 10)}`, '0', '-0.0000000001', null],
 			[
-				{ unscaled: Uint8Array.from(Buffer.from((10n ** 38n - 1n).toString(16), 'hex')), precision: 38n, scale: 10n },
-				{ unscaled: Uint8Array.from(Buffer.from((2n ** 128n - 10n ** 38n + 1n).toString(16), 'hex')), precision: 38n, scale: 10n },
+				`${NINES.slice(10)}.${NINES.slice(0, 10)}`,
+				`-${NINES.slice(10)}.${NINES.slice(0, 10)}`,
+				'0',
+				'-0.0000000001',
+				null,
+			],
+			[
+				{
+					unscaled: Uint8Array.from(Buffer.from((10n ** 38n - 1n).toString(16), 'hex')),
+					precision: 38n,
+					scale: 10n,
+				},
+				{
+					unscaled: Uint8Array.from(Buffer.from((2n ** 128n - 10n ** 38n + 1n).toString(16), 'hex')),
+					precision: 38n,
+					scale: 10n,
+				},
 				{ unscaled: bytes(0), precision: 38n, scale: 10n },
 				{ unscaled: bytes(255), precision: 38n, scale: 10n },
 				null,
 			],
 		],
-		['decimal of one digit', { kind: 'decimal', precision: 1, scale: 1 }, ['0.9'], [{ unscaled: bytes(9), precision: 1n, scale: 1n }]],
+		[
+			'decimal of one digit',
+			{ kind: 'decimal', precision: 1, scale: 1 },
+			['0.9'],
+			[{ unscaled: bytes(9), precision: 1n, scale: 1n }],
+		],
 	];
 	for (const [name, type, values, expected] of same) {
 		it(name, async () => expect(await column(type, values)).toEqual(expected ?? values));
@@ -79,7 +101,13 @@ describe('every kind at its ends', () => {
 		const type: FieldTypeInput = {
 			kind: 'map',
 			key: 'long',
-			value: { kind: 'struct', fields: [{ name: 'tags', type: { kind: 'list', element: 'string' } }, { name: 'n', type: 'int' }] },
+			value: {
+				kind: 'struct',
+				fields: [
+					{ name: 'tags', type: { kind: 'list', element: 'string' } },
+					{ name: 'n', type: 'int' },
+				],
+			},
 		};
 		const value = new Map<ValueInput, ValueInput>([
 			[-1n, { tags: ['x', null], n: 1 }],
@@ -126,7 +154,16 @@ describe('shapes', () => {
 	it('a field named __proto__, at the top and inside', async () => {
 		const schema: FieldInput[] = [
 			{ name: '__proto__', type: 'long' },
-			{ name: 'in', type: { kind: 'struct', fields: [{ name: '__proto__', type: 'string' }, { name: 'constructor', type: 'string' }] } },
+			{
+				name: 'in',
+				type: {
+					kind: 'struct',
+					fields: [
+						{ name: '__proto__', type: 'string' },
+						{ name: 'constructor', type: 'string' },
+					],
+				},
+			},
 		];
 		const row = JSON.parse('{"__proto__": 7, "in": {"__proto__": "p"}}') as RowInput;
 		const index = await made(schema, [row]);
@@ -134,7 +171,13 @@ describe('shapes', () => {
 		expect(reply.Ok.fields.map((f: Answer) => f.name)).toEqual(['__proto__', 'in']);
 		expect(reply.Ok.rows[0].values).toEqual([
 			{ kind: 'long', value: 7n },
-			{ kind: 'struct', value: [{ field_id: 3n, value: { kind: 'string', value: 'p' } }, { field_id: 4n, value: { kind: 'null' } }] },
+			{
+				kind: 'struct',
+				value: [
+					{ field_id: 3n, value: { kind: 'string', value: 'p' } },
+					{ field_id: 4n, value: { kind: 'null' } },
+				],
+			},
 		]);
 	});
 
@@ -149,7 +192,8 @@ describe('shapes', () => {
 	});
 
 	it('depth 16, and not 17', async () => {
-		const nested = (levels: number): FieldTypeInput => (levels === 1 ? 'int' : { kind: 'list', element: nested(levels - 1) });
+		const nested = (levels: number): FieldTypeInput =>
+			levels === 1 ? 'int' : { kind: 'list', element: nested(levels - 1) };
 		const value = (levels: number): ValueInput => (levels === 1 ? 1 : [value(levels - 1)]);
 		let [found] = await column(nested(16), [value(16)]);
 		for (let i = 0; i < 14; i++) found = found[0].value;
@@ -158,23 +202,57 @@ describe('shapes', () => {
 	});
 
 	it('names that differ in case only are two fields', async () => {
-		const index = await made([{ name: 'a', type: 'int' }, { name: 'A', type: 'string' }], [[1, 'x']]);
+		const index = await made(
+			[
+				{ name: 'a', type: 'int' },
+				{ name: 'A', type: 'string' },
+			],
+			[[1, 'x']],
+		);
 		expect(await client.rows(index)).toEqual([[1n, 'x']]);
 	});
 
 	it('provenance columns keep their ids, and those of the store can be asked for', async () => {
-		const index = await made([{ name: '__laser_stream_id', type: 'long' }, { name: 'v', type: 'int' }], [[9n, 1], [9n, 2]]);
-		const reply = await client.query(index, { select: { fields: ['__laser_stream_id', '__laser_offset', 'v'], payload: true } });
+		const index = await made(
+			[
+				{ name: '__laser_stream_id', type: 'long' },
+				{ name: 'v', type: 'int' },
+			],
+			[
+				[9n, 1],
+				[9n, 2],
+			],
+		);
+		const reply = await client.query(index, {
+			select: { fields: ['__laser_stream_id', '__laser_offset', 'v'], payload: true },
+		});
 		expect(reply.Ok.fields.map((f: Answer) => f.id)).toEqual([2000000003n, 2000000006n, 1n, 2000000012n]);
-		expect(plainRows(reply)).toEqual([[9n, 0n, 1n, null], [9n, 1n, 2n, null]]);
+		expect(plainRows(reply)).toEqual([
+			[9n, 0n, 1n, null],
+			[9n, 1n, 2n, null],
+		]);
 	});
 
 	it('refuses what no rule allows, naming it', async () => {
 		const refused: [FieldInput[], RowInput[], string][] = [
 			[[], [], 'schema_empty'],
 			[[{ name: ' x', type: 'int' }], [], 'field_name'],
-			[[{ name: 'x', type: 'int' }, { name: 'x', type: 'int' }], [], 'field_name_duplicate'],
-			[[{ name: 'x', type: 'int', id: 1 }, { name: 'y', type: 'int', id: 1 }], [], 'field_id_duplicate'],
+			[
+				[
+					{ name: 'x', type: 'int' },
+					{ name: 'x', type: 'int' },
+				],
+				[],
+				'field_name_duplicate',
+			],
+			[
+				[
+					{ name: 'x', type: 'int', id: 1 },
+					{ name: 'y', type: 'int', id: 1 },
+				],
+				[],
+				'field_id_duplicate',
+			],
 			[[{ name: '__laser_offset', type: 'long', id: 5 }], [], 'field_name_reserved'],
 			[[{ name: 'x', type: { kind: 'decimal', precision: 39, scale: 0 } }], [], 'decimal_precision'],
 			[[{ name: 'x', type: { kind: 'map', key: 'double', value: 'int' } }], [], 'map_key_kind'],
@@ -194,12 +272,19 @@ describe('shapes', () => {
 describe('rows appended later', () => {
 	it('are seen at once, and tell the feed by offsets', async () => {
 		const index = await made([{ name: 'v', type: 'int' }], [[1], [2]], { notify: true });
-		expect(await client.plane.appendRows(index, [{ v: 3 }])).toEqual({ fromOffset: 2n, toOffset: 2n, rows: 1 });
+		expect(await client.plane.appendRows(index, [{ v: 3 }])).toEqual({
+			fromOffset: 2n,
+			toOffset: 2n,
+			rows: 1,
+		});
 		const reply = await client.query(index, { consistency: 'read_your_writes' });
 		expect(plainRows(reply)).toEqual([[1n], [2n], [3n]]);
 		expect(reply.Ok.context.frontier).toMatchObject([{ partition_id: 0n, applied_offset: 2n }]);
 		const changes = (await client.changes()).filter((change) => change.index === index);
-		expect(changes.map((c) => [c.from_offset, c.to_offset, c.rows])).toEqual([[0n, 1n, 2n], [2n, 2n, 1n]]);
+		expect(changes.map((c) => [c.from_offset, c.to_offset, c.rows])).toEqual([
+			[0n, 1n, 2n],
+			[2n, 2n, 1n],
+		]);
 	});
 
 	it('a batch with one bad row leaves nothing', async () => {
@@ -214,7 +299,11 @@ describe('rows appended later', () => {
 		const index = await made([{ name: 'v', type: 'int' }], []);
 		await client.log.ensureTopic('s', 't', 1);
 		await client.registerProjection('p', [{ name: 'v', pointer: '/v' }]);
-		const reply = await client.applyBinding({ source: { stream: 's', topic: 't' }, default_projection: 'p', index });
+		const reply = await client.applyBinding({
+			source: { stream: 's', topic: 't' },
+			default_projection: 'p',
+			index,
+		});
 		expect(reply.code).toBe('invalid_argument');
 	});
 });
@@ -236,13 +325,21 @@ describe('predicates and order over every kind', () => {
 		[2, 0.1, '0.10', 0, 0n, new Uint8Array(16).fill(9), bytes(1, 0), [1], { b: 1, a: 2 }],
 		[3, 2, '99999999.99', 1, 10n, new Uint8Array(16).fill(200), bytes(255), [], {}],
 		[4, null, null, null, null, null, null, null, null],
-	].map((row) => row.map((cell, i) => (i === 8 && cell !== null ? new Map(Object.entries(cell as object)) : cell)) as RowInput);
+	].map(
+		(row) =>
+			row.map((cell, i) =>
+				i === 8 && cell !== null ? new Map(Object.entries(cell as object)) : cell,
+			) as RowInput,
+	);
 	let index: string;
 	beforeAll(async () => {
 		index = await made(SCHEMA, rows);
 	});
 
-	const decimal = (unscaled: Uint8Array, scale: bigint) => ({ kind: 'decimal', value: { unscaled, precision: 38n, scale } });
+	const decimal = (unscaled: Uint8Array, scale: bigint) => ({
+		kind: 'decimal',
+		value: { unscaled, precision: 38n, scale },
+	});
 	const int = (value: bigint) => ({ kind: 'int', value });
 	const cases: [string, unknown, bigint[]][] = [
 		['int with a long', pred('id', 'lt', { kind: 'long', value: 2n ** 40n }), [1n, 2n, 3n, 4n]],
@@ -252,22 +349,54 @@ describe('predicates and order over every kind', () => {
 		['decimal of another scale', pred('d', 'eq', decimal(bytes(100), 3n)), [2n]],
 		['decimal between two steps', pred('d', 'eq', decimal(bytes(101), 3n)), []],
 		['decimal below a finer bound', pred('d', 'lt', decimal(bytes(101), 3n)), [1n, 2n]],
-		['decimal below a finer negative bound', pred('d', 'lte', decimal(Uint8Array.from([0xfa, 0x23]), 3n)), []],
-		['decimal above a finer negative bound', pred('d', 'gt', decimal(Uint8Array.from([0xfa, 0x23]), 3n)), [1n, 2n, 3n]],
-		['decimal above what 38 digits hold at its scale', pred('d', 'lt', decimal(Uint8Array.from(Buffer.from((10n ** 38n - 1n).toString(16), 'hex')), 0n)), [1n, 2n, 3n]],
+		[
+			'decimal below a finer negative bound',
+			pred('d', 'lte', decimal(Uint8Array.from([0xfa, 0x23]), 3n)),
+			[],
+		],
+		[
+			'decimal above a finer negative bound',
+			pred('d', 'gt', decimal(Uint8Array.from([0xfa, 0x23]), 3n)),
+			[1n, 2n, 3n],
+		],
+		[
+			'decimal above what 38 digits hold at its scale',
+			pred('d', 'lt', decimal(Uint8Array.from(Buffer.from((10n ** 38n - 1n).toString(16), 'hex')), 0n)),
+			[1n, 2n, 3n],
+		],
 		['date', pred('day', 'gte', { kind: 'date', value: 0n }), [2n, 3n]],
 		['timestamp', pred('ts', 'lt', { kind: 'timestamp_micros', value: 0n }), [1n]],
 		['uuid', pred('u', 'gt', { kind: 'uuid', value: new Uint8Array(16).fill(8) }), [2n, 3n]],
 		['binary, shorter is less', pred('b', 'lte', { kind: 'binary', value: bytes(1, 0) }), [1n, 2n]],
 		['list', pred('l', 'eq', { kind: 'list', value: [int(1n), { kind: 'null' }] }), [1n]],
-		['list in lists', pred('l', 'in', { kind: 'list', value: [{ kind: 'list', value: [] }, { kind: 'list', value: [int(1n)] }] }), [2n, 3n]],
+		[
+			'list in lists',
+			pred('l', 'in', {
+				kind: 'list',
+				value: [
+					{ kind: 'list', value: [] },
+					{ kind: 'list', value: [int(1n)] },
+				],
+			}),
+			[2n, 3n],
+		],
 		[
 			'map',
-			pred('m', 'eq', { kind: 'map', value: [{ key: { kind: 'string', value: 'a' }, value: int(2n) }, { key: { kind: 'string', value: 'b' }, value: int(1n) }] }),
+			pred('m', 'eq', {
+				kind: 'map',
+				value: [
+					{ key: { kind: 'string', value: 'a' }, value: int(2n) },
+					{ key: { kind: 'string', value: 'b' }, value: int(1n) },
+				],
+			}),
 			[2n],
 		],
 		['null container', pred('m', 'eq', { kind: 'null' }), [4n]],
-		['in of 4,000', pred('id', 'in', { kind: 'list', value: Array.from({ length: 4000 }, (_, i) => int(BigInt(i + 2))) }), [2n, 3n, 4n]],
+		[
+			'in of 4,000',
+			pred('id', 'in', { kind: 'list', value: Array.from({ length: 4000 }, (_, i) => int(BigInt(i + 2))) }),
+			[2n, 3n, 4n],
+		],
 	];
 	for (const [name, filter, expected] of cases) {
 		it(name, async () => {
@@ -277,7 +406,10 @@ describe('predicates and order over every kind', () => {
 	}
 
 	it('a time range goes by the timestamp field', async () => {
-		const found = await client.rows(index, { time_range: [0n, 10n], select: { fields: ['id'], payload: false } });
+		const found = await client.rows(index, {
+			time_range: [0n, 10n],
+			select: { fields: ['id'], payload: false },
+		});
 		expect(found).toEqual([[2n], [3n]]);
 	});
 
@@ -294,13 +426,19 @@ describe('predicates and order over every kind', () => {
 			const reply = await client.query(index, { filter: pred(field, op, value) });
 			expect(reply.message, `${field} ${op}`).toContain('type_mismatch');
 		}
-		expect((await client.query(index, { order: [{ field: 'l', dir: 'asc' }] })).message).toContain('query_name');
+		expect((await client.query(index, { order: [{ field: 'l', dir: 'asc' }] })).message).toContain(
+			'query_name',
+		);
 	});
 
 	for (const field of ['f', 'd', 'day', 'ts', 'u', 'b']) {
 		for (const dir of ['asc', 'desc']) {
 			it(`pages ordered by ${field} ${dir} are whole, nulls last`, async () => {
-				const query = queryOn(index, { order: [{ field, dir }], page: { limit: 1n }, select: { fields: ['id'], payload: false } });
+				const query = queryOn(index, {
+					order: [{ field, dir }],
+					page: { limit: 1n },
+					select: { fields: ['id'], payload: false },
+				});
 				const seen: unknown[] = [];
 				let reply = await client.send(1_000_200, { v: 1n, query });
 				for (;;) {
@@ -317,7 +455,12 @@ describe('predicates and order over every kind', () => {
 	}
 
 	it('aggregates of every number kind, and of times', async () => {
-		const call = (func: string, field: string, arg?: number) => ({ func, field, arg, alias: `${func}_${field}` });
+		const call = (func: string, field: string, arg?: number) => ({
+			func,
+			field,
+			arg,
+			alias: `${func}_${field}`,
+		});
 		const funcs = [
 			call('sum', 'id'),
 			call('sum', 'd'),
@@ -335,11 +478,26 @@ describe('predicates and order over every kind', () => {
 		const reply = await client.query(index, { aggregate: { funcs } });
 		expect(reply.Ok, text(reply)).toBeDefined();
 		expect(reply.Ok.fields.map((f: Answer) => f.field_type.kind)).toEqual([
-			'long', 'decimal', 'double', 'double', 'double', 'double', 'double', 'long', 'timestamp_micros', 'uuid', 'date', 'binary',
+			'long',
+			'decimal',
+			'double',
+			'double',
+			'double',
+			'double',
+			'double',
+			'long',
+			'timestamp_micros',
+			'uuid',
+			'date',
+			'binary',
 		]);
 		const [row] = plainRows(reply) as [Answer[]];
 		expect(row[0]).toBe(10n);
-		expect(row[1]).toEqual({ unscaled: Uint8Array.from(Buffer.from((9999999859n).toString(16).padStart(10, '0'), 'hex')), precision: 38n, scale: 2n });
+		expect(row[1]).toEqual({
+			unscaled: Uint8Array.from(Buffer.from(9999999859n.toString(16).padStart(10, '0'), 'hex')),
+			precision: 38n,
+			scale: 2n,
+		});
 		expect(row[3]).toBeCloseTo(2.5 + Math.fround(0.1), 12);
 		expect(row[4]).toBeCloseTo(1.2909944487358056, 12);
 		expect(row[5]).toBe(2.5);
@@ -350,7 +508,10 @@ describe('predicates and order over every kind', () => {
 	it('windows over timestamps', async () => {
 		const aggregate = { funcs: [{ func: 'count', alias: 'n' }], window: { field: 'ts', every_micros: 10n } };
 		expect(await client.rows(index, { aggregate, order: [{ field: 'window_start', dir: 'asc' }] })).toEqual([
-			[-10n, 1n], [0n, 1n], [10n, 1n], [null, 1n],
+			[-10n, 1n],
+			[0n, 1n],
+			[10n, 1n],
+			[null, 1n],
 		]);
 	});
 

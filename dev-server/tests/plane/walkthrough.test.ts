@@ -76,7 +76,10 @@ describe('publish, project, notify, query', () => {
 		await client.publish('shop', 'orders', 0, [{ id: 1 }, { id: 2 }]);
 		await bindOrders();
 		await client.plane.settle();
-		expect(await client.rows('orders_v1', { select: { fields: ['id'], payload: false } })).toEqual([[1n], [2n]]);
+		expect(await client.rows('orders_v1', { select: { fields: ['id'], payload: false } })).toEqual([
+			[1n],
+			[2n],
+		]);
 	});
 
 	it('a query of an unknown index says so', async () => {

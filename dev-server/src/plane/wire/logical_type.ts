@@ -109,8 +109,8 @@ class FieldWalk {
 	private field(field: LogicalField, at: string, top: boolean): void {
 		const reserved = PROVENANCE_IDS.get(field.name);
 		const exact = top && reserved !== undefined && reserved === field.id;
-		if (reserved !== undefined && !exact) invalid('field_name_reserved', `${at}.name`);
 		this.id(field.id, `${at}.id`, exact);
+		if (reserved !== undefined && !exact) invalid('field_name_reserved', `${at}.name`);
 		trimmedName(field.name, 'field_name', `${at}.name`);
 		const doc = field.doc === undefined ? 0 : utf8Length(field.doc);
 		if (doc > 4096) invalid('field_doc', `${at}.doc`);
