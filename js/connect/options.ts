@@ -69,7 +69,8 @@ export interface Settings {
 		readonly maxRetries: number | undefined;
 		readonly retryBackoffMs: number | undefined;
 	};
-	readonly options: ConnectOptions;
+	/** Without credentials: handles hold this, and handles get printed and logged. */
+	readonly options: Omit<ConnectOptions, 'username' | 'password' | 'token'>;
 }
 
 /** @throws {ConfigError} names the option, never its value */
@@ -93,6 +94,7 @@ export function checkOptions(url: string | URL, options: ConnectOptions): Settin
 	checkName(options.scope, 'scope');
 	checkView(options);
 	if (options.dialects?.length === 0) throw new ConfigError('dialects must name at least one');
+	const { username: _username, password: _password, token: _token, ...rest } = options;
 	return {
 		url: address.href,
 		loopback: isLoopback(address.hostname),
@@ -105,7 +107,7 @@ export function checkOptions(url: string | URL, options: ConnectOptions): Settin
 			maxRetries: options.publishMaxRetries,
 			retryBackoffMs: options.publishRetryBackoffMs,
 		},
-		options,
+		options: rest,
 	};
 }
 

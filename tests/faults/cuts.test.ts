@@ -40,7 +40,13 @@ beforeAll(async () => {
 		'the index has its rows',
 		(async () => {
 			for (;;) {
-				const rows = await laser.query('orders').fetch().then((result) => result.rows.length, () => 0);
+				const rows = await laser
+					.query('orders')
+					.fetch()
+					.then(
+						(result) => result.rows.length,
+						() => 0,
+					);
 				if (rows === INDEX_ROWS) return;
 				await sleep(50);
 			}

@@ -188,7 +188,10 @@ export class FaultProxy {
 		const limits = [trouble.cutAfter, trouble.silentAfter].filter((limit) => limit?.direction === direction);
 		const room = Math.min(...limits.map((limit) => (limit?.bytes ?? 0) - forwarded[direction]), chunk.length);
 		const before = chunk.subarray(0, Math.max(0, room));
-		const part = before.subarray(0, link.boundaries[direction].push(before, lastBoundary(trouble, direction)));
+		const part = before.subarray(
+			0,
+			link.boundaries[direction].push(before, lastBoundary(trouble, direction)),
+		);
 		forwarded[direction] += part.length;
 		const [from, to] = direction === 'up' ? [link.client, link.server] : [link.server, link.client];
 		const send = (): void => {

@@ -63,7 +63,9 @@ export class Seen {
 		return laser;
 	}
 	get text(): string {
-		return this.#all.map((one) => `${inspect(one, { depth: 30, showHidden: true })}\n${json(one)}`).join('\n');
+		return this.#all
+			.map((one) => `${inspect(one, { depth: 30, showHidden: true })}\n${json(one)}`)
+			.join('\n');
 	}
 	expectNone(...secrets: string[]): void {
 		const { text } = this;
