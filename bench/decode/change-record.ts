@@ -8,10 +8,11 @@ import { readTape } from '../../js/core/tape.js';
 import type { WasmSource } from '../../js/platform/wasm.js';
 import { decodeChangeRecords } from '../../tests/hand-ts/change-record.js';
 import { Encoder, numbers } from './encode.js';
-import { interleaved, type Result, type Rounds, runtimeName } from './measure.js';
+import { announce, interleaved, type Result, type Rounds, runtimeName } from './measure.js';
 
 const BENCH = 'change-record';
 const COUNT = 10_000;
+const SEED = 11;
 
 /** Payloads one behind the other; payload i is bytes[starts[i], starts[i + 1]). */
 export interface Payloads {
@@ -21,7 +22,7 @@ export interface Payloads {
 
 /** What a busy deployment's feed holds: a few indexes, several partitions, offsets of a long-lived topic. */
 export function changePayloads(count = COUNT): Payloads {
-	const random = numbers(11);
+	const random = numbers(SEED);
 	const out = new Encoder();
 	const starts = new Uint32Array(count + 1);
 	const next = Array.from({ length: 12 }, (_, partition) => 4_000_000_000 + partition * 77_777_777);
@@ -84,6 +85,7 @@ class WasmChanges {
 export async function run(options: { wasm?: WasmSource; rounds?: Partial<Rounds> } = {}): Promise<Result[]> {
 	const payloads = changePayloads();
 	const { bytes, starts } = payloads;
+	await announce(BENCH, SEED, [bytes]);
 	const wasm = new WasmChanges(await loadCore(feed, options.wasm));
 	const cborX = new CborXDecoder({ useRecords: false, mapsAsObjects: true });
 	const each = (decode: (payload: Uint8Array) => unknown) => () => {

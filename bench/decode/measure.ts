@@ -49,3 +49,16 @@ function median(values: number[]): number {
 export function runtimeName(): Result['runtime'] {
 	return typeof process === 'object' && process.versions?.node !== undefined ? 'node' : 'chromium';
 }
+
+/** Says on the console which bytes are decoded, apart from the results: equal hashes, equal work. */
+export async function announce(bench: string, seed: number, parts: readonly Uint8Array[]): Promise<void> {
+	const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+	let at = 0;
+	for (const part of parts) {
+		whole.set(part, at);
+		at += part.length;
+	}
+	const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', whole));
+	const hash = Array.from(digest.subarray(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
+	console.error(`${bench}: seed ${seed}, ${whole.length} bytes, sha-256 ${hash}…`);
+}

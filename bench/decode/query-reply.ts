@@ -2,36 +2,55 @@ import { Decoder as CborXDecoder } from 'cbor-x/decode';
 import { decode as cborgDecode } from 'cborg';
 import { full } from '../../js/core/full.js';
 import { type CoreModule, loadCore } from '../../js/core/load.js';
-import { ownedPage } from '../../js/core/query.js';
+import { ownedPage, viewedPage } from '../../js/core/query.js';
 import type { WasmSource } from '../../js/platform/wasm.js';
 import { QueryResult } from '../../js/query/result.js';
 import { decodeQueryReply, handObjects } from '../../tests/hand-ts/query-reply.js';
 import { Encoder, numbers } from './encode.js';
-import { interleaved, type Result, type Rounds, runtimeName } from './measure.js';
+import { announce, interleaved, type Result, type Rounds, runtimeName } from './measure.js';
 
 const BENCH = 'query-reply';
 const PAGES = 10;
 const ROWS = 1_000;
 const ID = Uint8Array.from({ length: 16 }, (_, index) => index + 1);
 
+const SEED = 29;
+
 const COLUMNS = [
-	['id', 'long'],
-	['customer', 'string'],
-	['status', 'string'],
-	['total', 'double'],
-	['weight', 'double'],
-	['items', 'int'],
-	['express', 'boolean'],
-	['day', 'date'],
-	['placed_at', 'timestamp_micros'],
-	['reference', 'uuid'],
+	['id', { kind: 'long' }],
+	['items', { kind: 'int' }],
+	['total', { kind: 'double' }],
+	['express', { kind: 'boolean' }],
+	['city', { kind: 'string' }],
+	['customer', { kind: 'string' }],
+	['placed_at', { kind: 'timestamp_micros' }],
+	['reference', { kind: 'uuid' }],
+	['price', { kind: 'decimal', precision: 18, scale: 4 }],
+	['day', { kind: 'date' }],
 ] as const;
 
-type Kind = (typeof COLUMNS)[number][1];
+type Column = (typeof COLUMNS)[number];
 
-/** Ten pages of 1,000 rows by 10 columns, one value in twenty null. */
+const CITIES = Array.from(
+	{ length: 40 },
+	(_, index) => `city of ${'abcdefghij'.slice(0, 1 + (index % 10))} ${index}`,
+);
+const NAMES = [
+	'Łukasz Żółć',
+	'Jürgen Größe',
+	'Zoë Ångström',
+	'李小龙',
+	'Ελένη Παππά',
+	'Søren Kjær',
+	'José Núñez',
+	'佐藤 花子 🙂',
+];
+/** One in ten of these is null. */
+const NULLABLE = new Set<string>(['customer', 'price']);
+
+/** Ten pages of 1,000 rows by 10 columns. */
 export function queryPages(): Uint8Array[] {
-	const random = numbers(29);
+	const random = numbers(SEED);
 	return Array.from({ length: PAGES }, () => page(random));
 }
 
@@ -39,22 +58,29 @@ function page(random: (below: number) => number): Uint8Array {
 	const out = new Encoder();
 	out.head(5, 1).text('Ok').head(5, 4);
 	out.text('fields').head(4, COLUMNS.length);
-	COLUMNS.forEach(([name, kind], index) => {
+	COLUMNS.forEach(([name, type], index) => {
 		out
 			.head(5, 4)
 			.text('id')
 			.integer(index + 1);
 		out.text('name').text(name);
-		out.text('required').boolean(index === 0);
-		out.text('field_type').head(5, 1).text('kind').text(kind);
+		out.text('required').boolean(!NULLABLE.has(name));
+		const parts = Object.entries(type);
+		out.text('field_type').head(5, parts.length);
+		for (const [key, part] of parts) {
+			out.text(key);
+			if (typeof part === 'string') out.text(part);
+			else out.integer(part);
+		}
 	});
 	out.text('rows').head(4, ROWS);
 	for (let row = 0; row < ROWS; row++) {
 		out.head(5, 1).text('values').head(4, COLUMNS.length);
-		COLUMNS.forEach(([, kind], index) => {
-			if (index > 0 && random(20) === 0) out.head(5, 1).text('kind').text('null');
-			else value(out.head(5, 2).text('kind').text(kind).text('value'), kind, index, random);
-		});
+		for (const column of COLUMNS) {
+			const [name, { kind }] = column;
+			if (NULLABLE.has(name) && random(10) === 0) out.head(5, 1).text('kind').text('null');
+			else value(out.head(5, 2).text('kind').text(kind).text('value'), column, random);
+		}
 	}
 	out.text('page').head(5, 2).text('limit').integer(ROWS).text('has_more').boolean(false);
 	out.text('context').head(5, 10).text('execution_id').bytes(ID);
@@ -69,19 +95,20 @@ function page(random: (below: number) => number): Uint8Array {
 	return out.finish();
 }
 
-function value(out: Encoder, kind: Kind, column: number, random: (below: number) => number): void {
-	switch (kind) {
+function value(out: Encoder, [name, type]: Column, random: (below: number) => number): void {
+	switch (type.kind) {
 		case 'long':
 			out.integer(7_000_000_000 + random(1_000_000_000));
 			break;
 		case 'string':
-			out.text(column === 1 ? `customer ${random(100_000)} street` : ['paid', 'open', 'shipped'][random(3)]!);
+			if (name === 'city') out.text(CITIES[random(CITIES.length)]!);
+			else out.text(`${NAMES[random(NAMES.length)]} ${random(1_000)}`);
 			break;
 		case 'double':
-			out.double(random(1_000_000) / 100);
+			out.double(random(1_000_000) / 128);
 			break;
 		case 'int':
-			out.integer(random(60));
+			out.integer(random(100_000) - 50_000);
 			break;
 		case 'boolean':
 			out.boolean(random(2) === 1);
@@ -92,9 +119,23 @@ function value(out: Encoder, kind: Kind, column: number, random: (below: number)
 		case 'timestamp_micros':
 			out.integer(1_717_171_717_000_000n + BigInt(random(1_000_000_000)));
 			break;
+		case 'decimal':
+			out
+				.head(5, 3)
+				.text('unscaled')
+				.bytes(minimal(random(100_000_000) - 20_000_000));
+			out.text('precision').integer(type.precision).text('scale').integer(type.scale);
+			break;
 		case 'uuid':
 			out.bytes(Uint8Array.from({ length: 16 }, () => random(256)));
 	}
+}
+
+/** Two's complement, big-endian, in the fewest bytes. */
+function minimal(number: number): Uint8Array {
+	const bytes = [number >> 24, number >> 16, number >> 8, number].map((part) => part & 255);
+	while (bytes.length > 1 && bytes[0] === (bytes[1]! < 128 ? 0 : 255)) bytes.shift();
+	return Uint8Array.from(bytes);
 }
 
 class WasmPages {
@@ -108,10 +149,19 @@ class WasmPages {
 	}
 
 	columns(bytes: Uint8Array) {
-		const { memory } = this.#module;
-		memory.write(this.#native.input(bytes.length), bytes);
+		this.#decode(bytes);
+		return ownedPage(this.#module.memory, this.#native.descriptor()).page;
+	}
+
+	/** Columns that live until the next page. */
+	views(bytes: Uint8Array) {
+		this.#decode(bytes);
+		return viewedPage(this.#module.memory, this.#native.descriptor()).page;
+	}
+
+	#decode(bytes: Uint8Array): void {
+		this.#module.memory.write(this.#native.input(bytes.length), bytes);
 		if (this.#native.decode(bytes.length) === 0) throw new Error('the page was refused');
-		return ownedPage(memory, this.#native.descriptor()).page;
 	}
 
 	dispose(): void {
@@ -122,20 +172,22 @@ class WasmPages {
 /** Decoding of ten pages to columns that the caller owns, and to row objects. `wasm` is what `loadCore` takes. */
 export async function run(options: { wasm?: WasmSource; rounds?: Partial<Rounds> } = {}): Promise<Result[]> {
 	const pages = queryPages();
+	await announce(BENCH, SEED, pages);
 	const wasm = new WasmPages(await loadCore(full, options.wasm));
 	const cborX = new CborXDecoder({ useRecords: false, mapsAsObjects: true });
 	const all =
 		<T>(decode: (bytes: Uint8Array) => T) =>
 		() =>
 			pages.map(decode);
+	const peers = [
+		{ name: 'cbor-x', run: all((bytes) => cborX.decode(bytes)) },
+		{ name: 'cborg', run: all((bytes) => cborgDecode(bytes)) },
+	];
+	const hand = { name: 'hand-ts', run: all((bytes) => decodeQueryReply(bytes)!) };
 	const tasks = {
-		columns_ms: [
-			{ name: 'tidemark', run: all((bytes) => wasm.columns(bytes)) },
-			{ name: 'hand-ts', run: all((bytes) => decodeQueryReply(bytes)!) },
-			{ name: 'cbor-x', run: all((bytes) => cborX.decode(bytes)) },
-			{ name: 'cborg', run: all((bytes) => cborgDecode(bytes)) },
-		],
-		objects_ms: [
+		columns_ms: [{ name: 'tidemark', run: all((bytes) => wasm.columns(bytes)) }, hand, ...peers],
+		columns_view_ms: [{ name: 'tidemark', run: all((bytes) => wasm.views(bytes).rows) }, hand, ...peers],
+		rows_ms: [
 			{ name: 'tidemark', run: all((bytes) => new QueryResult(wasm.columns(bytes)).objects()) },
 			{ name: 'hand-ts', run: all((bytes) => handObjects(decodeQueryReply(bytes)!)) },
 			{ name: 'cbor-x', run: all((bytes) => plainRows(cborX.decode(bytes))) },
@@ -145,8 +197,8 @@ export async function run(options: { wasm?: WasmSource; rounds?: Partial<Rounds>
 	const results: Result[] = [];
 	for (const [metric, subjects] of Object.entries(tasks)) {
 		const medians = interleaved(subjects as { name: string; run: () => unknown }[], {
-			warm: 5,
-			timed: 21,
+			warm: 8,
+			timed: 31,
 			...options.rounds,
 		});
 		for (const [subject, value] of medians)

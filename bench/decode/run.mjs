@@ -1,9 +1,13 @@
-// Decoding side by side: node bench/decode/run.mjs [--json] [--only NAME]. In a browser the same bundle runs: bundle()
+// Decoding side by side: node bench/decode/run.mjs [--json] [--chromium] [--only NAME]. In a browser the same bundle runs: bundle()
 // gives its text, an ES module with run({ wasm }): results.
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { CHROMIUM, CHROMIUM_FLAGS } from '../../scripts/chromium.mjs';
+import { setup } from '../../scripts/setup.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const platform = (name) => join(root, 'js/platform', name);
@@ -32,13 +36,77 @@ export async function bundle(name, target = 'node') {
 	return result.outputFiles[0].text;
 }
 
-export async function runInNode(name) {
+/** One benchmark's result lines, in Node. */
+export async function decodeInNode(name) {
 	const folder = join(root, 'build/bench');
 	mkdirSync(folder, { recursive: true });
 	const file = join(folder, `${name}.mjs`);
 	writeFileSync(file, await bundle(name));
-	const { run } = await import(pathToFileURL(file).href);
-	return run({ wasm: readFileSync(join(root, benches[name].wasm)) });
+	const { run, queryPages } = await import(pathToFileURL(file).href);
+	const results = await run({ wasm: readFileSync(join(root, benches[name].wasm)) });
+	if (queryPages === undefined) return results;
+	return [...results, ...native(queryPages(), folder)];
+}
+
+/** The same source without wasm, by the same compiler: what the sandbox costs. */
+function native(pages, folder) {
+	const build = join(root, 'build/bench-native');
+	const env = setup('build');
+	const cmake = (...args) => {
+		const made = spawnSync('cmake', args, { cwd: root, env, encoding: 'utf8', maxBuffer: 1 << 28 });
+		if (made.status !== 0) throw new Error(`cmake ${args.join(' ')}\n${made.stdout}${made.stderr}`);
+	};
+	cmake('--preset', 'native', '-B', build, '-DCMAKE_BUILD_TYPE=Release');
+	cmake('--build', build, '-j2', '--target', 'bench_decode');
+	const files = pages.map((page, index) => {
+		const file = join(folder, `page-${index}.cbor`);
+		writeFileSync(file, page);
+		return file;
+	});
+	const ran = spawnSync(join(build, 'bench/decode/bench_decode'), files, { encoding: 'utf8' });
+	if (ran.status !== 0) throw new Error(`bench_decode ended with ${ran.status}: ${ran.stderr}`);
+	const line = { bench: 'query-reply', runtime: 'node', subject: 'native', metric: 'columns_ms', unit: 'ms' };
+	return [{ ...line, value: Number(ran.stdout) }];
+}
+
+const PAGE = `<!doctype html><meta charset="utf-8"><title>decode</title><script type="module" src="/page.js"></script>`;
+const SCRIPT = `import { run } from '/bench.js';
+globalThis.run = async () => run({ wasm: await (await fetch('/core.wasm')).arrayBuffer() });
+document.title = 'ready';`;
+
+/** The same in a page of its own, under the content-security policy that the package asks for. */
+export async function decodeInChromium(name) {
+	const files = {
+		'/': ['text/html', PAGE],
+		'/page.js': ['text/javascript', SCRIPT],
+		'/bench.js': ['text/javascript', await bundle(name, 'browser')],
+		'/core.wasm': ['application/wasm', readFileSync(join(root, benches[name].wasm))],
+	};
+	const server = createServer(({ url }, response) => {
+		const [type, body] = files[url] ?? [];
+		response.writeHead(body === undefined ? 404 : 200, {
+			'content-type': type ?? 'text/plain',
+			'content-security-policy':
+				"default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'",
+			// Clocks of isolated pages are fine enough for rounds below a millisecond.
+			'cross-origin-opener-policy': 'same-origin',
+			'cross-origin-embedder-policy': 'require-corp',
+		});
+		response.end(body);
+	});
+	await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+	const { chromium } = await import('playwright-core');
+	const browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: CHROMIUM_FLAGS });
+	try {
+		const page = await browser.newPage();
+		page.on('console', (message) => console.error(message.text()));
+		await page.goto(`http://127.0.0.1:${server.address().port}/`);
+		await page.waitForFunction(() => document.title === 'ready');
+		return await page.evaluate(() => globalThis.run());
+	} finally {
+		await browser.close();
+		server.close();
+	}
 }
 
 /** A readable table: how many times tidemark's time each one takes. */
@@ -63,7 +131,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 	const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
 	for (const name of Object.keys(benches)) {
 		if (only !== undefined && only !== name) continue;
-		const results = await runInNode(name);
+		const run = process.argv.includes('--chromium') ? decodeInChromium : decodeInNode;
+		const results = await run(name);
 		if (process.argv.includes('--json')) for (const result of results) console.log(JSON.stringify(result));
 		else console.log(`${name}\n${table(results)}`);
 	}

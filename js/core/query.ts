@@ -61,15 +61,29 @@ export interface QueryPageColumns {
 const HEAD = { ticket: 0, rows: 1, details: 2, fields: 4, scores: 6, count: 7, columns: 8 } as const;
 const COLUMN_WORDS = 12;
 
+export interface DeliveredPage {
+	readonly ticket: number;
+	readonly page: QueryPageColumns;
+}
+
 /** Reads the page whose words (wasm/query.cpp) the descriptor points at. One buffer holds all columns. */
-export function ownedPage(memory: Memory, descriptor: number): { ticket: number; page: QueryPageColumns } {
+export function ownedPage(memory: Memory, descriptor: number): DeliveredPage {
+	return readPage(memory, descriptor, true);
+}
+
+/** As ownedPage, but the columns are views of wasm memory: they die with the next call into the module. */
+export function viewedPage(memory: Memory, descriptor: number): DeliveredPage {
+	return readPage(memory, descriptor, false);
+}
+
+function readPage(memory: Memory, descriptor: number, owned: boolean): DeliveredPage {
 	const words = memory.words();
 	const at = words[descriptor >>> 2]! >>> 2;
 	const bytes = memory.bytes();
 	const count = words[at + HEAD.count]!;
 	const hasScores = words[at + HEAD.scores] === 1;
 	const total = count + (hasScores ? 1 : 0);
-	const owner = new ColumnOwner(words, bytes, at + HEAD.columns, total);
+	const owner = new ColumnReader(words, bytes, at + HEAD.columns, owned ? total : undefined);
 	const columns: QueryColumn[] = [];
 	let next = 0;
 	while (next < count) {
@@ -92,27 +106,37 @@ export function ownedPage(memory: Memory, descriptor: number): { ticket: number;
 	};
 }
 
-/** Copies every column of a page into one buffer of exactly the size that they need: each starts at a multiple of 8. */
-class ColumnOwner {
+/**
+ * Reads columns in place, or, given how many there are, copies all of them into one buffer of exactly the size that they
+ * need: each starts at a multiple of 8.
+ */
+class ColumnReader {
 	readonly #words: Uint32Array;
 	readonly #heap: Uint8Array;
 	readonly #at: number;
-	readonly #target: Uint8Array<ArrayBuffer>;
+	readonly #target: Uint8Array | undefined;
+	readonly #buffer: ArrayBuffer;
 	#used = 0;
 
-	constructor(words: Uint32Array, heap: Uint8Array, at: number, count: number) {
+	constructor(words: Uint32Array, heap: Uint8Array, at: number, copied: number | undefined) {
 		this.#words = words;
 		this.#heap = heap;
 		this.#at = at;
+		if (copied !== undefined) this.#target = new Uint8Array(this.#size(copied));
+		this.#buffer = (this.#target ?? heap).buffer as ArrayBuffer;
+	}
+
+	#size(count: number): number {
+		const words = this.#words;
 		let size = 0;
 		for (let index = 0; index < count; index++) {
-			const column = at + index * COLUMN_WORDS;
+			const column = this.#at + index * COLUMN_WORDS;
 			if (words[column + 4] !== 0) size += round((words[column + 1]! + 7) >>> 3);
 			size += round(words[column + 6]!);
 			if (words[column + 7] !== 0) size += round(words[column + 9]! * 4);
 			if (words[column + 8] !== 0) size += round(words[column + 9]! * 4);
 		}
-		this.#target = new Uint8Array(size);
+		return size;
 	}
 
 	/** The column of a node and the node after its subtree. */
@@ -146,8 +170,8 @@ class ColumnOwner {
 	}
 
 	#values(kind: ColumnKind, address: number, length: number): QueryColumn['values'] {
-		const start = this.#copy(address, length);
-		const { buffer } = this.#target;
+		const start = this.#place(address, length);
+		const buffer = this.#buffer;
 		switch (kind) {
 			case 'int':
 			case 'date':
@@ -167,14 +191,15 @@ class ColumnOwner {
 	}
 
 	#u32(address: number, count: number): Uint32Array {
-		return new Uint32Array(this.#target.buffer, this.#copy(address, count * 4), count);
+		return new Uint32Array(this.#buffer, this.#place(address, count * 4), count);
 	}
 
 	#bytes(address: number, length: number): Uint8Array {
-		return new Uint8Array(this.#target.buffer, this.#copy(address, length), length);
+		return new Uint8Array(this.#buffer, this.#place(address, length), length);
 	}
 
-	#copy(address: number, length: number): number {
+	#place(address: number, length: number): number {
+		if (this.#target === undefined) return address;
 		const start = this.#used;
 		this.#target.set(this.#heap.subarray(address, address + length), start);
 		this.#used = start + round(length);

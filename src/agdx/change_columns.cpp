@@ -49,57 +49,86 @@ void ChangeColumns::permute(std::span<const std::uint32_t> order, ChangeColumns&
   count = order.size();
 }
 
-// The bytes of a name already given out are known to be UTF-8: only new names are checked.
-[[gnu::always_inline]] inline bool ChangeDecoder::name_id(std::string_view name, std::uint32_t& id,
-                                                          std::uint32_t& last) {
-  if (last != NameTable::none && equal(names_.at(last), name)) [[likely]] {
-    id = last;
+// Room of a batch, as pointers that the loop can keep.
+struct ChangeDecoder::Room {
+  explicit Room(ChangeColumns& columns)
+      : feed_partition(columns.feed_partition.data()),
+        offset(columns.offset.data()),
+        timestamp(columns.timestamp.data()),
+        partition(columns.partition.data()),
+        from(columns.from.data()),
+        to(columns.to.data()),
+        rows(columns.rows.data()),
+        index(columns.index.data()),
+        stream(columns.stream.data()) {}
+
+  std::uint32_t* const feed_partition;
+  std::uint64_t* const offset;
+  std::uint64_t* const timestamp;
+  std::uint32_t* const partition;
+  std::uint64_t* const from;
+  std::uint64_t* const to;
+  std::uint32_t* const rows;
+  std::uint32_t* const index;
+  std::uint32_t* const stream;
+};
+
+// The bytes of a name already given out are known to be UTF-8: only new names are checked. A feed has few
+// names, in any order, so each has a place by its last bytes where it was last seen.
+[[gnu::always_inline]] inline bool ChangeDecoder::name_id(std::string_view name, std::uint32_t& id) {
+  // Eight bytes before the end of a name lie in its payload, behind at least a key.
+  const auto ending = fast::load<std::uint64_t>(name.data() + name.size() - 8);
+  auto& seen = seen_[(ending ^ name.size()) * 0x9E37'79B9'7F4A'7C15U >> (64 - seen_bits)];
+  if (seen != NameTable::none && equal(names_.at(seen), name)) [[likely]] {
+    id = seen;
     return true;
   }
-  return new_name_id(name, id, last);
+  return new_name_id(name, id, seen);
 }
 
-bool ChangeDecoder::new_name_id(std::string_view name, std::uint32_t& id, std::uint32_t& last) {
+[[gnu::noinline]] bool ChangeDecoder::new_name_id(std::string_view name, std::uint32_t& id,
+                                                  std::uint32_t& seen) {
   id = names_.find(name);
   if (id == NameTable::none) {
     if (!cbor::valid_utf8(bytes::as_bytes(name))) return false;
     id = names_.intern(name);
   }
-  last = id;
+  seen = id;
   return true;
 }
 
-[[gnu::always_inline]] inline void ChangeDecoder::append(const FeedPayload& payload, ChangeColumns& columns,
-                                                         SkipCounts& skipped) {
+// Appends at `at` and gives the next place.
+[[gnu::always_inline]] inline std::size_t ChangeDecoder::append(const FeedPayload& payload, const Room& room,
+                                                                std::size_t at, ChangeColumns& columns,
+                                                                SkipCounts& skipped) {
   fast::Change change;
-  const auto at = columns.count;
   if (!fast::change(payload.data, payload.data + payload.length, change)) [[unlikely]] {
+    columns.count = at;
     append_slowly(payload, columns, skipped);
-    return;
+    return columns.count;
   }
   if (!index_.empty() && !equal(index_, change.index)) {
     const auto readable =
         cbor::valid_utf8(bytes::as_bytes(change.index)) && cbor::valid_utf8(bytes::as_bytes(change.stream));
     ++(readable ? skipped.other_index : skipped.malformed);
-    return;
+    return at;
   }
-  if (!name_id(change.index, columns.index[at], last_index_)) [[unlikely]] {
+  std::uint32_t index = 0;
+  std::uint32_t stream = NameTable::none;
+  if (!name_id(change.index, index) || (change.has_stream && !name_id(change.stream, stream))) [[unlikely]] {
     ++skipped.malformed;
-    return;
+    return at;
   }
-  columns.stream[at] = NameTable::none;
-  if (change.has_stream && !name_id(change.stream, columns.stream[at], last_stream_)) [[unlikely]] {
-    ++skipped.malformed;
-    return;
-  }
-  columns.feed_partition[at] = payload.feed_partition;
-  columns.offset[at] = payload.offset;
-  columns.timestamp[at] = payload.timestamp;
-  columns.partition[at] = change.partition;
-  columns.from[at] = change.from;
-  columns.to[at] = change.to;
-  columns.rows[at] = change.rows;
-  columns.count = at + 1;
+  room.index[at] = index;
+  room.stream[at] = stream;
+  room.feed_partition[at] = payload.feed_partition;
+  room.offset[at] = payload.offset;
+  room.timestamp[at] = payload.timestamp;
+  room.partition[at] = change.partition;
+  room.from[at] = change.from;
+  room.to[at] = change.to;
+  room.rows[at] = change.rows;
+  return at + 1;
 }
 
 [[gnu::noinline]] void ChangeDecoder::append_slowly(const FeedPayload& payload, ChangeColumns& columns,
@@ -118,9 +147,8 @@ bool ChangeDecoder::new_name_id(std::string_view name, std::uint32_t& id, std::u
     return;
   }
   const auto at = columns.count;
-  new_name_id(record_.index, columns.index[at], last_index_);
-  columns.stream[at] = NameTable::none;
-  if (record_.has_stream) new_name_id(record_.stream, columns.stream[at], last_stream_);
+  columns.index[at] = names_.intern(record_.index);
+  columns.stream[at] = record_.has_stream ? names_.intern(record_.stream) : NameTable::none;
   columns.feed_partition[at] = payload.feed_partition;
   columns.offset[at] = payload.offset;
   columns.timestamp[at] = payload.timestamp;
@@ -134,21 +162,27 @@ bool ChangeDecoder::new_name_id(std::string_view name, std::uint32_t& id, std::u
 void ChangeDecoder::decode(std::span<const FeedPayload> payloads, ChangeColumns& columns,
                            SkipCounts& skipped) {
   columns.reserve(payloads.size());
-  for (const auto& payload : payloads) append(payload, columns, skipped);
+  const Room room(columns);
+  auto at = columns.count;
+  for (const auto& payload : payloads) at = append(payload, room, at, columns, skipped);
+  columns.count = at;
 }
 
 void ChangeDecoder::decode_run(std::span<const std::uint8_t> bytes, std::span<const std::uint32_t> starts,
                                ChangeColumns& columns, SkipCounts& skipped) {
   if (starts.size() < 2) return;
   columns.reserve(starts.size() - 1);
+  const Room room(columns);
+  auto at = columns.count;
   FeedPayload payload;
   for (std::size_t index = 0; index + 1 < starts.size(); ++index) {
-    if (starts[index] > starts[index + 1] || starts[index + 1] > bytes.size()) return;
+    if (starts[index] > starts[index + 1] || starts[index + 1] > bytes.size()) break;
     payload.data = bytes.data() + starts[index];
     payload.length = starts[index + 1] - starts[index];
     payload.offset = index;
-    append(payload, columns, skipped);
+    at = append(payload, room, at, columns, skipped);
   }
+  columns.count = at;
 }
 
 }  // namespace tidemark::agdx

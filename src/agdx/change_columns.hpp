@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,7 +53,9 @@ struct FeedPayload {
 // another index than the one asked for.
 class ChangeDecoder {
  public:
-  explicit ChangeDecoder(NameTable& names) : names_(names) {}
+  explicit ChangeDecoder(NameTable& names) : names_(names) {
+    std::fill(std::begin(seen_), std::end(seen_), NameTable::none);
+  }
 
   // Deliver only changes of this index; empty delivers all.
   void only_index(std::string index) { index_ = std::move(index); }
@@ -62,15 +66,18 @@ class ChangeDecoder {
                   ChangeColumns& columns, SkipCounts& skipped);
 
  private:
-  void append(const FeedPayload& payload, ChangeColumns& columns, SkipCounts& skipped);
+  static constexpr std::uint32_t seen_bits = 6;
+  struct Room;
+
+  std::size_t append(const FeedPayload& payload, const Room& room, std::size_t at, ChangeColumns& columns,
+                     SkipCounts& skipped);
   void append_slowly(const FeedPayload& payload, ChangeColumns& columns, SkipCounts& skipped);
-  bool name_id(std::string_view name, std::uint32_t& id, std::uint32_t& last);
-  bool new_name_id(std::string_view name, std::uint32_t& id, std::uint32_t& last);
+  bool name_id(std::string_view name, std::uint32_t& id);
+  bool new_name_id(std::string_view name, std::uint32_t& id, std::uint32_t& seen);
 
   NameTable& names_;
   std::string index_;
-  std::uint32_t last_index_ = NameTable::none;
-  std::uint32_t last_stream_ = NameTable::none;
+  std::uint32_t seen_[1U << seen_bits];  // numbers of names by a hash of their ending, `none` where none was
   ChangeRecord record_;
 };
 

@@ -73,7 +73,7 @@ bool decode_in_any_form(std::span<const std::uint8_t> payload, ChangeRecord& rec
   }
   if (in.ok()) return true;
   error = in.error();
-  error.set_path(failed_at);
+  if (!failed_at.empty()) error.set_path(failed_at);
   return false;
 }
 

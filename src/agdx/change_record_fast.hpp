@@ -45,6 +45,23 @@ constexpr std::uint64_t word(std::string_view text) {
   return load<std::uint64_t>(left + length - 8) == load<std::uint64_t>(right + length - 8);
 }
 
+// What follows the head of an unsigned integer, by the head: its bytes and which of them are the value.
+inline constexpr std::uint8_t head_end = 0x1C;
+struct Wholes {
+  std::uint8_t size[32];
+  std::uint64_t mask[32];
+};
+inline constexpr Wholes wholes = [] {
+  Wholes made = {};
+  for (std::size_t head = 0; head < 24; ++head) made.size[head] = 1, made.mask[head] = 0xFF;
+  for (std::size_t more = 0; more < 4; ++more) {
+    const auto width = std::size_t{1} << more;
+    made.size[24 + more] = static_cast<std::uint8_t>(1 + width);
+    made.mask[24 + more] = ~std::uint64_t{0} >> (64 - 8 * width);
+  }
+  return made;
+}();
+
 class Cursor {
  public:
   Cursor(const std::uint8_t* at, const std::uint8_t* end) : at_(at), end_(end) {}
@@ -58,29 +75,23 @@ class Cursor {
 
   // A key of 8 to 16 bytes, its head included: two words that may overlap.
   [[gnu::always_inline]] bool key(std::uint64_t first, std::uint64_t last, std::size_t length) {
-    if (!room(length) || load<std::uint64_t>(at_) != first || load<std::uint64_t>(at_ + length - 8) != last)
+    if (!room(length)) return false;
+    if (((load<std::uint64_t>(at_) ^ first) | (load<std::uint64_t>(at_ + length - 8) ^ last)) != 0)
       return false;
     at_ += length;
     return true;
   }
 
+  // An integer behind a key. Widths vary from record to record and cannot be predicted, so nothing branches
+  // on them: the word that ends with the value lies in the payload, for the key has bytes enough.
   [[gnu::always_inline]] bool whole(std::uint64_t& value) {
-    if (at_ == end_) return false;
-    const auto head = *at_++;
-    if (head < 24) {
-      value = head;
-      return true;
-    }
-    switch (head) {
-      case 24:
-        if (!room(1)) return false;
-        value = *at_++;
-        return true;
-      case 25: return wide<std::uint16_t>(value);
-      case 26: return wide<std::uint32_t>(value);
-      case 27: return wide<std::uint64_t>(value);
-      default: return false;
-    }
+    if (at_ == end_ || *at_ >= head_end) return false;
+    const std::size_t head = *at_;
+    const std::size_t size = wholes.size[head];
+    if (!room(size)) return false;
+    at_ += size;
+    value = __builtin_bswap64(load<std::uint64_t>(at_ - 8)) & wholes.mask[head];
+    return true;
   }
   [[gnu::always_inline]] bool whole32(std::uint32_t& value) {
     std::uint64_t wider = 0;
@@ -107,20 +118,6 @@ class Cursor {
   }
 
  private:
-  template <class T>
-  [[gnu::always_inline]] bool wide(std::uint64_t& value) {
-    if (!room(sizeof(T))) return false;
-    const auto raw = load<T>(at_);
-    at_ += sizeof(T);
-    if constexpr (sizeof(T) == 2)
-      value = __builtin_bswap16(raw);
-    else if constexpr (sizeof(T) == 4)
-      value = __builtin_bswap32(raw);
-    else
-      value = __builtin_bswap64(raw);
-    return true;
-  }
-
   const std::uint8_t* at_;
   const std::uint8_t* end_;
 };
