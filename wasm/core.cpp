@@ -53,14 +53,15 @@ void Core::credentials_failed(std::uint32_t generation, std::uint32_t, double mo
 
 void Core::receive(std::uint32_t generation, std::uint32_t length, double mono, double wall) {
   const auto now = at(mono, wall);
-  // There was no room for it: a frame longer than any may be is as good as text.
-  if (length > iggy::defaults::kMaxFrame) return client_->lost(generation, {0, true}, now);
+  // There was no room for it: it is longer than any frame may be.
+  if (length > iggy::defaults::kMaxFrame) return client_->lost(generation, {0, Rule::frame_too_large}, now);
   client_->receive(generation, input_.first(length), now);
 }
 
 void Core::lost(std::uint32_t generation, std::uint32_t close_code, std::uint32_t text_message, double mono,
                 double wall) {
-  client_->lost(generation, {close_code, text_message != 0}, at(mono, wall));
+  client_->lost(generation, {close_code, text_message != 0 ? Rule::text_message : Rule::none},
+                at(mono, wall));
 }
 
 void Core::pause(std::uint32_t length, double mono, double wall) {

@@ -10,7 +10,7 @@ namespace tidemark::agdx {
 class HelloProbe final : public Operation {
  public:
   // `capabilities` must outlive the probe.
-  explicit HelloProbe(Capabilities& capabilities, std::uint64_t timeout_micros = 30'000'000)
+  explicit HelloProbe(Capabilities& capabilities, std::uint64_t timeout_micros = 0)
       : capabilities_(capabilities), timeout_micros_(timeout_micros) {}
 
   bool finished() const { return finished_; }

@@ -34,6 +34,7 @@ iggy::SessionOptions session_options(tape::Value options) {
   milliseconds(options.get("connect_timeout_ms"), result.connect_timeout);
   milliseconds(options.get("watchdog_ms"), result.watchdog);
   milliseconds(options.get("credentials_timeout_ms"), result.credentials_timeout);
+  milliseconds(options.get("request_timeout_ms"), result.request_timeout);
   return result;
 }
 
@@ -57,7 +58,9 @@ Client::Client(const Surfaces& surfaces, tape::Value options, Random::Seed seed)
     : surfaces_(surfaces),
       random_(derived(seed)),
       session_(session_options(options), seed),
-      router_(session_) {}
+      router_(session_) {
+  milliseconds(options.get("request_timeout_ms"), call_timeout_);
+}
 
 Client::~Client() = default;
 
@@ -136,6 +139,7 @@ std::optional<std::uint64_t> Client::deadline() const {
 std::optional<iggy::Outgoing> Client::transmit(Now now) { return session_.poll_transmit(now); }
 
 std::uint32_t Client::call(std::uint32_t command, tape::Value args, CallOptions options, Now now) {
+  if (options.timeout_micros == 0) options.timeout_micros = call_timeout_;
   if (iggy::is_managed(command)) {
     if (surfaces_.managed == nullptr) return refuse(not_linked());
     return start(surfaces_.managed(command, args, options, managed_, random_), now);

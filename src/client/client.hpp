@@ -101,7 +101,8 @@ class Client {
   feed::Partitions partitions_;
   // After everything that tasks refer to, so that they go first.
   Router router_;
-  std::uint32_t probe_ = 0;  // the task of the probe under way, if it is not over
+  std::uint64_t call_timeout_ = 0;  // of calls that name none; 0: the default of their kind
+  std::uint32_t probe_ = 0;         // the task of the probe under way, if it is not over
 };
 
 }  // namespace tidemark::client

@@ -64,6 +64,7 @@ class Publish::Impl {
   Request send_request();
   void on_topic(const Reply& reply);
   void on_sent(const Reply& reply, Now now);
+  void look(const Failure& otherwise, Now now, bool may_repeat = true);
   void on_read_back(const Reply& reply, Now now);
   void stored();
   void retry(Step then, Now now, const Failure& otherwise);
@@ -227,6 +228,7 @@ void Publish::Impl::on_sent(const Reply& reply, Now now) {
     case Outcome::ok: {
       bytes::Reader in(reply.payload);
       const auto count = reply.payload.empty() ? 0 : in.u32();
+      const auto confirmed = confirmations_.size();
       auto* topic = partitions_.find(key_);
       for (std::uint32_t index = 0; in.ok() && index < count; ++index) {
         Confirmation one;
@@ -239,7 +241,10 @@ void Publish::Impl::on_sent(const Reply& reply, Now now) {
         if (topic != nullptr && one.partition_id == partition_) topic->ends[partition_] = one.base_offset;
       }
       in.expect_end();
-      if (!in.ok()) return end(failure_of(in.error()), chunk());
+      if (!in.ok()) {
+        confirmations_.resize(confirmed);
+        return look(failure_of(in.error()), now);
+      }
       return stored();
     }
     case Outcome::refused:
@@ -255,19 +260,24 @@ void Publish::Impl::on_sent(const Reply& reply, Now now) {
       }
       return end(failure_of(reply));
     case Outcome::not_sent: return end(failure_of(reply));
-    case Outcome::unknown: break;
-    case Outcome::cancelled:
-    case Outcome::malformed: return end(failure_of(reply), chunk());
+    case Outcome::unknown:
+    case Outcome::malformed: break;
+    case Outcome::cancelled: return end(failure_of(reply), chunk());
   }
-  // May be stored or not. What timed out on a living connection may still be stored later, so that it is
-  // looked for but never sent again.
-  may_repeat_ = !reply.timed_out;
+  // What timed out on a living connection may still be stored later, so that it is looked for but never sent
+  // again.
+  look(failure_of(reply), now, !reply.timed_out);
+}
+
+// The records may be stored or not: the log is read to find out.
+void Publish::Impl::look(const Failure& otherwise, Now now, bool may_repeat) {
+  may_repeat_ = may_repeat;
   const auto* topic = partitions_.find(key_);
   const auto known = topic == nullptr ? std::map<std::uint32_t, std::uint64_t>{} : topic->ends;
   const auto end_known = known.find(partition_);
   look_at_ = end_known == known.end() ? 0 : end_known->second;
   found_ = 0;
-  retry(Step::read_back, now, failure_of(reply));
+  retry(Step::read_back, now, otherwise);
 }
 
 void Publish::Impl::on_read_back(const Reply& reply, Now now) {

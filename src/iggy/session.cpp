@@ -85,9 +85,11 @@ void Session::receive(std::uint32_t generation, std::span<const std::uint8_t> by
 void Session::lost(std::uint32_t generation, Lost info, Now now) {
   observe(now);
   if (!is_current(generation)) return;
-  const auto kind = info.text_message ? Cause::Kind::protocol : Cause::Kind::transport;
-  disconnect(cause_of(kind, info.close_code), info.text_message ? Redial::local : Redial::remote,
-             info.text_message, now);
+  if (info.broken == Rule::none)
+    return disconnect(cause_of(Cause::Kind::transport, info.close_code), Redial::remote, false, now);
+  Error error;
+  error.rule = info.broken;
+  disconnect(broken(error), Redial::local, true, now);
 }
 
 void Session::pause(std::string_view reason, Now now) {

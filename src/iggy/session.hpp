@@ -91,7 +91,7 @@ enum class Wake : std::uint8_t { visible, online, focus, pageshow, call };
 
 struct Lost {
   std::uint32_t close_code = 0;  // 0 when the driver has none
-  bool text_message = false;     // the socket is still open, but the server broke the protocol
+  Rule broken = Rule::none;      // how the server broke the protocol; the socket is still open then
 };
 
 struct SessionOptions {
@@ -100,6 +100,7 @@ struct SessionOptions {
   std::uint64_t connect_timeout = defaults::kConnect;
   std::uint64_t watchdog = defaults::kWatchdog;
   std::uint64_t credentials_timeout = defaults::kCredentials;
+  std::uint64_t request_timeout = defaults::kRequest;  // of requests that name none
   std::string sdk_name = "tidemark";
   std::string sdk_version = "0.1.0";
 };

@@ -35,7 +35,8 @@ Ticket Session::submit(Request&& request, Now now) {
   pending.command = request.command;
   pending.tag = request.tag;
   pending.repeat = request.repeat;
-  pending.deadline = now.mono_micros + std::min(request.timeout_micros, UINT64_MAX / 4);
+  const auto timeout = request.timeout_micros == 0 ? options_.request_timeout : request.timeout_micros;
+  pending.deadline = now.mono_micros + std::min(timeout, UINT64_MAX / 4);
   pending.frame = std::move(request.body);
   pending.frame.insert(pending.frame.begin(), kHeaderSize, 0);
   const auto ticket = pending.ticket;

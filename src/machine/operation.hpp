@@ -12,15 +12,15 @@ namespace tidemark {
 
 // What the connection may do with a request whose answer did not come.
 enum class Repeat : std::uint8_t {
-  freely,      // reads: sent again by the connection itself after a reconnect, until the request's deadline
-  never,       // writes: the operation is told `unknown` and decides (read back, repeat the same bytes, give up)
+  freely,  // reads: sent again by the connection itself after a reconnect, until the request's deadline
+  never,   // writes: the operation is told `unknown` and decides (read back, repeat the same bytes, give up)
 };
 
 struct Request {
   std::uint32_t command = 0;  // command code of the streaming protocol, or >= 1,000,000 for a managed command
   Repeat repeat = Repeat::freely;
-  std::uint64_t timeout_micros = 30'000'000;
-  std::uint32_t tag = 0;  // the operation's own name for the request, given back with its reply
+  std::uint64_t timeout_micros = 0;  // 0: as long as the connection gives every request
+  std::uint32_t tag = 0;             // the operation's own name for the request, given back with its reply
   bytes::Buffer body;
 };
 
@@ -41,8 +41,9 @@ struct Reply {
   Error error;
 };
 
-// Anything that needs one or more requests to finish: a call, a drain of a topic, a publish, a readiness wait.
-// The client asks it for requests, hands it replies, and asks again. It never sees sockets, and time only as `now`.
+// Anything that needs one or more requests to finish: a call, a drain of a topic, a publish, a readiness
+// wait. The client asks it for requests, hands it replies, and asks again. It never sees sockets, and time
+// only as `now`.
 class Operation {
  public:
   virtual ~Operation() = default;

@@ -82,6 +82,26 @@ TEST_CASE("a silent server: the call fails in time, and the connection is replac
   CHECK(world.dialed > 1);
 }
 
+TEST_CASE("the request timeout that was asked for holds for calls and for reads") {
+  bytes::Buffer tape;
+  tape::Writer out(tape);
+  TapeMap(out).u32("request_timeout_ms", 700);
+  World world{tape::Value{tape}};
+  world.log_in();
+  fill(world, 1);
+  const auto reader = open_reader(world, "watch");
+  world.silent = true;
+  const auto ticket = world.client.call(201, {}, {}, world.now);
+  REQUIRE(world.client.read(reader, 0, world.now));
+  world.serve();
+  world.run_for(kSecond);
+  CHECK(world.failure(ticket).get("kind").text() == "timeout");
+  const auto failed = std::any_of(world.events.begin(), world.events.end(), [](const Event& event) {
+    return tape::Value{event.tape}.get("type").text() == "reader-failure";
+  });
+  CHECK(failed);
+}
+
 TEST_CASE("a cut in any state leads back to ready") {
   for (const int state : {0, 1, 2}) {
     World world;

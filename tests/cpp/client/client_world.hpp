@@ -22,7 +22,9 @@ inline const Surfaces& everything() {
 
 // A client, a clock that only tests move, and a small scripted server on the other side of the wire.
 struct World {
-  Client client{everything(), {}, {1, 2, 3, 4}};
+  explicit World(tape::Value options = {}) : client(everything(), options, {1, 2, 3, 4}) {}
+
+  Client client;
   Now now{1'000'000'000, 1'764'500'000'000'000};
   tidemark::test::LogServer log;
 
@@ -80,7 +82,7 @@ struct World {
     give_password();
   }
   void cut() {
-    client.lost(dialed, {1006, false}, now);
+    client.lost(dialed, {1006, Rule::none}, now);
     serve();
   }
   // To the end of `micros`, stopping at each deadline as a driver's timer would.

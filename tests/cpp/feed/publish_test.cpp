@@ -125,6 +125,26 @@ TEST_CASE("a send that timed out is looked for, never repeated, and reported unc
   CHECK(f.sends() == 0);
 }
 
+TEST_CASE("after a confirmation that cannot be read the log decides, whether the records are there or not") {
+  for (const bool is_stored : {true, false}) {
+    for (const auto outcome : {Outcome::ok, Outcome::malformed}) {
+      Fixture f;
+      f.server.create_topic(1);
+      int times = 1;
+      f.drive.fault = [&](const Request& request) -> std::optional<test::Answer> {
+        if (request.command != 101 || times-- <= 0) return std::nullopt;
+        if (is_stored) f.server.answer(request);
+        bytes::Buffer payload{1, 0, 0, 0, 7};
+        return test::Answer{.outcome = outcome, .payload = payload};
+      };
+      Publish publish(f.args(3), f.partitions, f.random);
+      f.run(publish);
+      CHECK_FALSE(publish.failure());
+      CHECK(f.server.partition(0).records.size() == 3);
+    }
+  }
+}
+
 TEST_CASE("a read-back that never succeeds leaves the outcome unknown") {
   Fixture f;
   f.server.create_topic(1);

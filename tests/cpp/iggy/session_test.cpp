@@ -285,7 +285,7 @@ TEST_CASE("a read is repeated on the next connection, a write is unknown") {
   const auto queued = world.submit(302, Repeat::never);  // behind the create: never left
   const auto before = world.take_frames();
   REQUIRE(before.size() == 3);
-  world.session.lost(world.dialed, {1006, false}, world.now);
+  world.session.lost(world.dialed, {1006, Rule::none}, world.now);
   world.drain();
   CHECK(world.reply_to(send).reply.outcome == Outcome::unknown);
   CHECK(world.reply_to(create).reply.outcome == Outcome::unknown);
@@ -461,7 +461,7 @@ TEST_CASE("text messages, broken frames and answers to nothing end the connectio
     world.live_for(6 * kSecond);
     const auto generation = world.dialed;
     bytes::Buffer frame(kHeaderSize + 4);
-    if (kind == 0) world.session.lost(generation, {0, true}, world.now);
+    if (kind == 0) world.session.lost(generation, {0, Rule::text_message}, world.now);
     if (kind == 1) world.session.receive(generation, std::span(frame).first(200), world.now);
     if (kind == 2) world.session.receive(generation, frame, world.now);
     if (kind == 3) world.answer(999, kNonReplicated, {});
@@ -487,7 +487,7 @@ TEST_CASE("a server that breaks every connection after the login is not dialled 
       dials += 1;
       world.finish_login();
     } else if (world.state() == SessionState::ready) {
-      world.session.lost(world.dialed, {0, true}, world.now);
+      world.session.lost(world.dialed, {0, Rule::text_message}, world.now);
       world.drain();
     } else {
       world.step();
@@ -505,7 +505,7 @@ TEST_CASE("late events of an older connection change nothing") {
   world.drain();
   CHECK(world.dialed == old + 1);
   CHECK(world.dropped == old);
-  world.session.lost(old, {1006, false}, world.now);
+  world.session.lost(old, {1006, Rule::none}, world.now);
   world.session.opened(old, world.now);
   world.session.credentials(old, {"token", {}, {}}, world.now);
   world.session.credentials_failed(old, world.now);
@@ -534,7 +534,7 @@ TEST_CASE("reconnect works from every state") {
     if (kind > 0) world.session.connect(world.now);
     if (kind > 1) world.session.opened(world.session.generation(), world.now);
     world.drain();
-    if (kind == 3) world.session.lost(world.dialed, {1006, false}, world.now);
+    if (kind == 3) world.session.lost(world.dialed, {1006, Rule::none}, world.now);
     if (kind == 4) world.give_password(), world.evict(9);
     if (kind == 5) world.finish_login_from_open();
     world.session.reconnect(world.now);
@@ -657,7 +657,7 @@ TEST_CASE("waking up while waiting dials at once; a busy caller fires one attemp
   world.session.connect(world.now);
   world.drain();
   const auto fail = [&] {
-    world.session.lost(world.dialed, {1006, false}, world.now);
+    world.session.lost(world.dialed, {1006, Rule::none}, world.now);
     world.drain();
   };
   fail();
@@ -682,7 +682,7 @@ TEST_CASE("a thousand clients of a restarted server come back spread over ten se
     world.log_in();
     world.live_for(6 * kSecond);
     const auto at = world.now.mono_micros;
-    world.session.lost(world.dialed, {1006, false}, world.now);
+    world.session.lost(world.dialed, {1006, Rule::none}, world.now);
     world.drain();
     REQUIRE(world.state() == SessionState::waiting);
     const auto wait = *world.dial_at - at;
@@ -705,7 +705,7 @@ TEST_CASE("the wait doubles to thirty seconds with full jitter") {
     world.drain();
     for (auto& most : longest) {
       const auto at = world.now.mono_micros;
-      world.session.lost(world.dialed, {1006, false}, world.now);
+      world.session.lost(world.dialed, {1006, Rule::none}, world.now);
       world.drain();
       most = std::max(most, *world.dial_at - at);
       world.run_until(SessionState::dialing, 31 * kSecond);
@@ -727,10 +727,10 @@ TEST_CASE("on loopback the first redial does not wait, and the next ones little"
   World world(1, options);
   world.session.connect(world.now);
   world.drain();
-  world.session.lost(world.dialed, {1006, false}, world.now);
+  world.session.lost(world.dialed, {1006, Rule::none}, world.now);
   world.drain();
   CHECK(world.dialed == 2);
-  world.session.lost(world.dialed, {1006, false}, world.now);
+  world.session.lost(world.dialed, {1006, Rule::none}, world.now);
   world.drain();
   REQUIRE(world.state() == SessionState::waiting);
   CHECK(*world.dial_at - world.now.mono_micros <= 100'000);
