@@ -180,7 +180,9 @@ describe('importing the package in Node', () => {
 			}
 			console.log(JSON.stringify(touched));
 		`;
-		const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
+		const ended = spawnSync(process.execPath, ['--no-deprecation', '--input-type=module', '-e', program], {
+			encoding: 'utf8',
+		});
 		expect(ended.stderr).toBe('');
 		expect(JSON.parse(ended.stdout)).toEqual([]);
 	});
