@@ -180,7 +180,7 @@ describe('importing the package in Node', () => {
 			}
 			console.log(JSON.stringify(touched));
 		`;
-		const ended = spawnSync(process.execPath, ['--no-deprecation', '--input-type=module', '-e', program], {
+		const ended = spawnSync(process.execPath, ['--no-warnings', '--input-type=module', '-e', program], {
 			encoding: 'utf8',
 		});
 		expect(ended.stderr).toBe('');
