@@ -5,7 +5,7 @@ import { decimalText, uuidText } from './text.js';
 import type { TypedValue } from './value.js';
 
 // One call decodes a whole column; longer texts are decoded one by one, so that a part does not keep it all.
-const LONG_TEXT = 256;
+export const LONG_TEXT = 256;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 type Read<T> = (slot: number) => T;
@@ -148,7 +148,7 @@ function entries<T>(column: QueryColumn, slot: number, read: Read<T>): T[] {
 	return Array.from({ length: count }, (_, index) => read(from + index));
 }
 
-function isSet(bits: Uint8Array, slot: number): boolean {
+export function isSet(bits: Uint8Array, slot: number): boolean {
 	return ((bits[slot >>> 3]! >>> (slot & 7)) & 1) === 1;
 }
 

@@ -1,8 +1,8 @@
 import type { ConsistencyLevel } from '../connect/capabilities.js';
 import { ManagedId } from '../connect/identity.js';
 import type { QueryColumn, QueryPageColumns } from '../core/query.js';
-import { setOwn } from '../core/tape.js';
 import { plainReader, typedReader } from './cells.js';
+import { plainRows } from './rows.js';
 import type { LogicalField } from './schema.js';
 import type { TypedValue } from './value.js';
 
@@ -104,17 +104,7 @@ export class QueryResult {
 	 * structs, null for null. A field may have any name, `__proto__` too.
 	 */
 	objects<T = Record<string, unknown>>(): T[] {
-		const template: Record<string, unknown> = {};
-		for (const { name } of this.fields) setOwn(template, name, null);
-		const count = this.rowCount;
-		const objects: Record<string, unknown>[] = new Array(count);
-		for (let row = 0; row < count; row++) objects[row] = { ...template };
-		this.fields.forEach(({ name, fieldType }, index) => {
-			const read = plainReader(this.columns[index]!, fieldType);
-			if (name === '__proto__') for (let row = 0; row < count; row++) setOwn(objects[row]!, name, read(row));
-			else for (let row = 0; row < count; row++) objects[row]![name] = read(row);
-		});
-		return objects as T[];
+		return plainRows(this.fields, this.columns, this.rowCount) as T[];
 	}
 
 	#makeRows(): QueryRow[] {
