@@ -261,12 +261,19 @@ it(`a renderer killed at ${KILLS} moments under load loses nothing and writes no
 		await driven.run(install);
 		return { page, driven };
 	};
+	const trail: string[] = [];
 	let before = 0;
 	let advanced = 0;
 	for (let kill = 0; kill < KILLS; kill++) {
 		const { page, driven } = await open();
 		const stored = await driven.run(look, { partitions: RAW.partitions });
-		expectExactPrefix(stored);
+		trail.push(JSON.stringify(stored));
+		try {
+			expectExactPrefix(stored);
+		} catch (error) {
+			console.log(`kill: what was stored at each start, the newest last:\n${trail.slice(-5).join('\n')}`);
+			throw error;
+		}
 		const now = stored.records.total + stored.changes.total;
 		expect(now).toBeGreaterThanOrEqual(before);
 		if (now > before) advanced++;
