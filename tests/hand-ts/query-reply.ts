@@ -159,6 +159,14 @@ class RowReader {
 		const reader = this.#reader;
 		for (let left = reader.array(); reader.more(left); left--) {
 			let score: number | undefined;
+			if (this.#plainRow()) {
+				reader.depth++;
+				this.#values();
+				reader.depth--;
+				this.scores.push(undefined);
+				this.count++;
+				continue;
+			}
 			readMap(
 				reader,
 				{
@@ -174,6 +182,17 @@ class RowReader {
 			this.scores.push(score);
 			this.count++;
 		}
+	}
+
+	/** Takes the head of a row that has nothing but values. */
+	#plainRow(): boolean {
+		const { view, bytes, at, end } = this.#reader;
+		if (end - at < 9 || view.getUint32(at) !== 0xa1667661 || view.getUint32(at + 4) !== 0x6c756573)
+			return false;
+		// Of arrays only, so that a refusal is placed as in general.
+		if (bytes[at + 8]! >>> 5 !== 4) return false;
+		this.#reader.at = at + 8;
+		return true;
 	}
 
 	#values(): void {
@@ -282,20 +301,18 @@ function payload(field: Field): FastCell | undefined {
 				if (start + length > reader.end) return undefined;
 				// A short text that is ASCII costs less by hand than a call of the decoder.
 				let text = '';
-				if (length <= 16) {
-					for (let index = start; index < start + length; index++) {
-						const byte = bytes[index]!;
-						if (byte >= 0x80) return undefined;
-						text += String.fromCharCode(byte);
-					}
-				} else {
+				let index = start;
+				const end = start + length;
+				if (length <= 16)
+					for (; index < end && bytes[index]! < 0x80; index++) text += String.fromCharCode(bytes[index]!);
+				if (index < end) {
 					try {
-						text = decoder.decode(bytes.subarray(start, start + length));
+						text = decoder.decode(bytes.subarray(start, end));
 					} catch {
 						return undefined;
 					}
 				}
-				reader.at = start + length;
+				reader.at = end;
 				return text;
 			};
 		case 'uuid':
@@ -305,9 +322,43 @@ function payload(field: Field): FastCell | undefined {
 				reader.at = at + 17;
 				return reader.bytes.subarray(at + 1, at + 17);
 			};
+		case 'decimal':
+			return decimal(field);
 		default:
 			return undefined;
 	}
+}
+
+const UNSCALED = utf8.encode('\u0068unscaled');
+
+/** Up to six bytes, which a number holds exactly. */
+function decimal({ precision, scale }: Field): FastCell {
+	const small = (value: number) => (value < 24 ? [value] : [0x18, value]);
+	const tail = Uint8Array.of(
+		...[0x69, ...utf8.encode('precision'), ...small(precision)],
+		...[0x65, ...utf8.encode('scale'), ...small(scale)],
+	);
+	const limit = 10 ** precision;
+	return (reader) => {
+		const { bytes, at } = reader;
+		if (bytes[at] !== 0xa3) return undefined;
+		for (let index = 0; index < 9; index++) if (bytes[at + 1 + index] !== UNSCALED[index]) return undefined;
+		const length = bytes[at + 10]! - 0x40;
+		if (length < 1 || length > 6) return undefined;
+		const start = at + 11;
+		const end = start + length;
+		if (end + tail.length > reader.end) return undefined;
+		const top = bytes[start]!;
+		if (length > 1 && (top === 0 || top === 0xff) && (top & 0x80) === (bytes[start + 1]! & 0x80))
+			return undefined;
+		let value = (top << 24) >> 24;
+		for (let index = start + 1; index < end; index++) value = value * 256 + bytes[index]!;
+		if (Math.abs(value) >= limit) return undefined;
+		for (let index = 0; index < tail.length; index++)
+			if (bytes[end + index] !== tail[index]) return undefined;
+		reader.at = end + tail.length;
+		return { unscaled: bytes.subarray(start, end), precision, scale };
+	};
 }
 
 /** An integer of at most 32 bits of argument. */
