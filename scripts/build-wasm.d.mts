@@ -1,0 +1,1 @@
+export function buildWasm(names?: string[]): Promise<void>;
