@@ -1,7 +1,6 @@
 #include "agdx/message.hpp"
 #include "agdx/path.hpp"
 #include "agdx/text_rules.hpp"
-#include "agdx/text_rules.hpp"
 
 namespace tidemark::agdx {
 

@@ -5,7 +5,8 @@
 namespace tidemark {
 
 // The two clocks, always handed in. A laptop's sleep moves them apart, which is how a wake is noticed.
-// `mono` never goes back and is used for every deadline; `wall` is used for timestamps and deadlines on the wire.
+// `mono` never goes back and is used for every deadline; `wall` is used for timestamps and deadlines on the
+// wire.
 struct Now {
   std::uint64_t mono_micros = 0;
   std::uint64_t wall_micros = 0;  // since 1970-01-01T00:00:00Z

@@ -9,8 +9,8 @@
 
 namespace tidemark {
 
-// Deterministic numbers from a seed that the owner draws from the platform (xoshiro256**): a run can be replayed.
-// Used for identities and jitter, never for secrets' strength beyond the seed's own.
+// Deterministic numbers from a seed that the owner draws from the platform (xoshiro256**): a run can be
+// replayed. Used for identities and jitter, never for secrets' strength beyond the seed's own.
 class Random {
  public:
   using Seed = std::array<std::uint64_t, 4>;

@@ -318,7 +318,8 @@ describe('pages', () => {
 		const seen = await walk(
 			{ order },
 			async () => {
-				client.log.trim('shop', 'orders', 0, (start += 3n));
+				start += 3n;
+				client.log.trim('shop', 'orders', 0, start);
 				await publish(['{"other":1}']);
 			},
 			true,

@@ -174,7 +174,8 @@ TEST_CASE("indefinite maps end between entries only") {
 }
 
 TEST_CASE("reserved forms are refused") {
-  for (const auto initial : std::initializer_list<std::uint8_t>{0x1C, 0x1F, 0x3F, 0x5D, 0xDF, 0xFC, 0xE0, 0xF8})
+  for (const auto initial :
+       std::initializer_list<std::uint8_t>{0x1C, 0x1F, 0x3F, 0x5D, 0xDF, 0xFC, 0xE0, 0xF8})
     CHECK(skip_whole({initial, 0, 0, 0, 0, 0, 0, 0, 0}) != Rule::none);
 }
 
