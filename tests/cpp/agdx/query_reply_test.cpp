@@ -157,7 +157,7 @@ class Generator {
   }
 
   bytes::Buffer run(std::uint64_t size) {
-    bytes::Buffer bytes(size);
+    bytes::Buffer bytes(static_cast<std::size_t>(size));
     for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random_.next());
     // Half of them small, so that short decimals are met.
     if (size > 0 && once_in(2)) bytes[0] = static_cast<std::uint8_t>(below(8));
@@ -329,7 +329,8 @@ TEST_CASE("changed bytes never crash, and give a page that keeps every rule or n
     auto sent = make(generator, seed % 3 == 0);
     Generator changes(seed * 31);
     for (auto left = 1 + changes.below(3); left > 0; --left)
-      sent.reply[changes.below(sent.reply.size())] = static_cast<std::uint8_t>(changes.below(256));
+      sent.reply[static_cast<std::size_t>(changes.below(sent.reply.size()))] =
+          static_cast<std::uint8_t>(changes.below(256));
     const std::vector<std::uint8_t> exact(sent.reply);
     const auto outcome = reply.decode(exact);
     CAPTURE(seed);
