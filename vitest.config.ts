@@ -42,14 +42,6 @@ export default defineConfig({
 					fileParallelism: false,
 				},
 			},
-			{
-				test: {
-					name: 'packaging',
-					include: ['tests/packaging/**/*.test.ts'],
-					testTimeout: 120_000,
-					fileParallelism: false,
-				},
-			},
 		],
 	},
 });

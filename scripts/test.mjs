@@ -142,15 +142,6 @@ const steps = {
 			...['src', 'wasm', 'tests/cpp', 'tools'].flatMap((folder) => sources(folder, ['.cpp', '.hpp'])),
 		),
 	biome: () => check(bin('biome'), 'ci', '.'),
-	types: () =>
-		sum(
-			['js', 'dev-server', 'web-demo', 'tests'].map((project) =>
-				check(bin('tsc'), '-p', project, '--noEmit'),
-			),
-		),
-	'c++ (sanitizers)': () => cppTests('sanitize', (file) => catch2(file)),
-	'clang-tidy': () =>
-		check('run-clang-tidy-19', '-quiet', '-p', 'build/sanitize', '-j', jobs, '/src/.*\\.cpp$'),
 	build: () => {
 		try {
 			build();
@@ -160,6 +151,15 @@ const steps = {
 			return { passed: 0, failed: 1 };
 		}
 	},
+	types: () =>
+		sum(
+			['js', 'dev-server', 'web-demo', 'tests'].map((project) =>
+				check(bin('tsc'), '-p', project, '--noEmit'),
+			),
+		),
+	'c++ (sanitizers)': () => cppTests('sanitize', (file) => catch2(file)),
+	'clang-tidy': () =>
+		check('run-clang-tidy-19', '-quiet', '-p', 'build/sanitize', '-j', jobs, '/src/.*\\.cpp$'),
 	// Under Emscripten Catch2 takes every output for a terminal.
 	'c++ (wasm)': () => cppTests('wasm', (file) => catch2(process.execPath, [file, '--colour-mode', 'none'])),
 	'vectors (native)': () => vectors('--native'),
@@ -173,7 +173,6 @@ const steps = {
 		pythonClients();
 		return vitest('interop');
 	},
-	packaging: () => vitest('packaging'),
 };
 
 const only = process.argv.slice(2).filter((argument) => argument !== '--only');

@@ -12,8 +12,9 @@ export const budgets = {
 };
 
 const brotli = (bytes) =>
-	brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } })
-		.length;
+	brotliCompressSync(bytes, {
+		params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
+	}).length;
 
 export async function sizes() {
 	const results = [];
@@ -28,12 +29,22 @@ export async function sizes() {
 			external: ['node:*'],
 			write: false,
 		});
-		const parts = { [`${entry} javascript`]: bundle.outputFiles[0].contents, [basename(wasm)]: readFileSync(join(root, wasm)) };
+		const parts = {
+			[`${entry} javascript`]: bundle.outputFiles[0].contents,
+			[basename(wasm)]: readFileSync(join(root, wasm)),
+		};
 		let total = 0;
 		for (const [part, bytes] of Object.entries(parts)) {
 			const value = brotli(bytes);
 			total += value;
-			results.push({ bench: 'size', runtime: 'node', subject: part, metric: 'part_brotli_bytes', value, unit: 'bytes' });
+			results.push({
+				bench: 'size',
+				runtime: 'node',
+				subject: part,
+				metric: 'part_brotli_bytes',
+				value,
+				unit: 'bytes',
+			});
 			results.push({
 				bench: 'size',
 				runtime: 'node',
@@ -43,7 +54,14 @@ export async function sizes() {
 				unit: 'bytes',
 			});
 		}
-		results.push({ bench: 'size', runtime: 'node', subject: entry, metric: 'brotli_bytes', value: total, unit: 'bytes' });
+		results.push({
+			bench: 'size',
+			runtime: 'node',
+			subject: entry,
+			metric: 'brotli_bytes',
+			value: total,
+			unit: 'bytes',
+		});
 	}
 	return results;
 }
