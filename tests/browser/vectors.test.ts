@@ -38,7 +38,8 @@ const files: Record<string, [string, Buffer][]> = {};
 
 beforeAll(async () => {
 	await buildWasm(['vectors']);
-	for (const kind of Object.keys(REQUIRED)) files[kind] = (await filesOf(join(VECTORS, kind))) as [string, Buffer][];
+	for (const kind of Object.keys(REQUIRED))
+		files[kind] = (await filesOf(join(VECTORS, kind))) as [string, Buffer][];
 	site = await serveSite(STRICT);
 	site.answers = (path) => {
 		const script = (name: string) => ({ body: readFileSync(join(root, name)), type: 'text/javascript' });
