@@ -333,7 +333,11 @@ describe('defaults', () => {
 		const core = new Map<string, number>();
 		for (const [, name, expression] of header.matchAll(/constexpr [\w:]+ k(\w+) =\s*([^;]+);/g)) {
 			const value = expression!.split('*').reduce((product, factor) => {
-				const text = factor.trim().replaceAll("'", '');
+				// `std::size_t{8}` is 8.
+				const text = factor
+					.trim()
+					.replace(/^[\w:]+\{(.*)\}$/, '$1')
+					.replaceAll("'", '');
 				return product * (text.startsWith('k') ? (core.get(text.slice(1)) ?? Number.NaN) : Number(text));
 			}, 1);
 			core.set(name!, value);
