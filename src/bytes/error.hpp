@@ -28,7 +28,9 @@ constexpr std::string_view rule_name(Rule rule) {
   // Two rules share the contract's name: nesting that cannot be read, and values nested deeper than is valid.
   if (rule == Rule::cbor_depth) return "depth_exceeded";
   switch (rule) {
-    case Rule::none: return "none";
+    case Rule::none:
+      return "none";
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name cannot stand in any
 #define RULE(number, name) \
   case Rule::name: return #name;
 #include "bytes/rules.def"

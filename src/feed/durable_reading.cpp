@@ -210,7 +210,8 @@ void DurableReading::on_topic(std::uint32_t tag, const Reply& reply, Now now) {
 }
 
 SourceIdentity DurableReading::identity_of(const TopicState& topic) const {
-  SourceIdentity identity{stream_->id, stream_->created_at_micros, topic.id, topic.created_at_micros, {}};
+  const auto stream = stream_.value_or(StreamState{});  // read before its topic, always
+  SourceIdentity identity{stream.id, stream.created_at_micros, topic.id, topic.created_at_micros, {}};
   for (const auto& partition : topic.partitions)
     identity.partitions.push_back({partition.id, partition.created_at_micros});
   return identity;

@@ -49,8 +49,8 @@ struct ReadState {
     next_tag = next_tag == UINT32_MAX ? 1 : next_tag + 1;  // 0 is no request
     return tag;
   }
-  void fail(Failure why) {
-    failure = std::move(why);
+  void fail(const Failure& why) {
+    failure = why;
     end(ReadOutcome::failure);
   }
   void end(ReadOutcome how) {

@@ -32,9 +32,9 @@ inline constexpr std::uint64_t kLoopbackRedialLongest = 5 * kSecond;
 inline constexpr std::uint64_t kStable =
     5 * kSecond;  // a connection that served this long was no failed attempt
 
-inline constexpr std::size_t kMaxFrame = 64 * 1024 * 1024;  // header included
+inline constexpr std::size_t kMaxFrame = std::size_t{64} * 1024 * 1024;  // header included
 inline constexpr std::size_t kMaxInFlight = 256;
 inline constexpr std::uint32_t kLoopBreakerResets = 3;  // at one position
-inline constexpr std::size_t kBatchByteCap = 8 * 1024 * 1024;
+inline constexpr std::size_t kBatchByteCap = std::size_t{8} * 1024 * 1024;
 
 }  // namespace tidemark::iggy::defaults
