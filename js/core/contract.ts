@@ -53,7 +53,7 @@ export interface CoreError {
 	detail?: unknown;
 }
 
-/** Where a reader stands: feed partition to next offset to read. */
+/** Where a reader stands: feed partition to next offset to read; 2^64 once the last offset that there can be was read. */
 export type Positions = ReadonlyMap<number, bigint>;
 
 /** What tells a recreated or purged topic from a quiet one. Opaque to everyone but the core; storable as it is. */

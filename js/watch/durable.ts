@@ -1,7 +1,7 @@
 import type { Abortable } from '../connect/abort.js';
 import type { Context, Link } from '../connect/context.js';
 import { driverDefaults } from '../connect/defaults.js';
-import type { Positions } from '../core/contract.js';
+import type { Positions, Skipped } from '../core/contract.js';
 import { ConfigError, InvalidError, StorageError } from '../errors/index.js';
 import { systemClock } from '../platform/clock.js';
 import { TypedEventTarget } from '../platform/events.js';
@@ -16,12 +16,13 @@ import {
 	IdleEvent,
 	type Persistence,
 	PersistenceEvent,
+	SkippedEvent,
 	type WatcherEvents,
 	type WatcherState,
 	WatcherStateEvent,
 } from './events.js';
 import { PositionKeeper } from './keeper.js';
-import { checkOffsets } from './offsets.js';
+import { checkOffsets, saturated } from './offsets.js';
 import { Run, type SourceSpec } from './run.js';
 
 export interface DurableOptions<S extends Store = Store> {
@@ -64,6 +65,7 @@ export class DurableWatcher<C, Tx = IDBTransaction> extends TypedEventTarget<Wat
 	#run: Run<C, Tx> | undefined;
 	#state: WatcherState = 'stopped';
 	#lastHandledMicros: bigint | undefined;
+	readonly #skipped: Skipped = { malformed: 0, version: 0, otherIndex: 0 };
 	#stopListening: (() => void) | undefined;
 
 	/** @internal */
@@ -107,9 +109,14 @@ export class DurableWatcher<C, Tx = IDBTransaction> extends TypedEventTarget<Wat
 		return Math.max(0, Date.now() - Number(this.#lastHandledMicros / 1000n));
 	}
 
+	/** Change records left out since the watcher was made: bytes that are none, a later version, another index. */
+	get skipped(): Readonly<Skipped> {
+		return { ...this.#skipped };
+	}
+
 	/** Next offset to read of each partition, as far as committed. A copy; empty before anything was loaded. */
 	get position(): ReadonlyMap<number, bigint> {
-		return new Map(this.#keeper.place?.positions);
+		return saturated(this.#keeper.place?.positions ?? new Map());
 	}
 
 	/** Everything up to where the source ends now. */
@@ -217,6 +224,7 @@ export class DurableWatcher<C, Tx = IDBTransaction> extends TypedEventTarget<Wat
 			listener: {
 				state: (state) => this.#setState(state),
 				gap: (gap) => this.dispatchEvent(new GapEvent(gap)),
+				skipped: (more) => this.#countSkipped(more),
 				handled: (micros) => {
 					this.#lastHandledMicros = micros ?? this.#lastHandledMicros;
 				},
@@ -251,6 +259,13 @@ export class DurableWatcher<C, Tx = IDBTransaction> extends TypedEventTarget<Wat
 		this.#keeper.stop();
 		this.#stopListening?.();
 		this.#stopListening = undefined;
+	}
+
+	#countSkipped({ malformed, version, otherIndex }: Skipped): void {
+		this.#skipped.malformed += malformed;
+		this.#skipped.version += version;
+		this.#skipped.otherIndex += otherIndex;
+		if (malformed + version > 0) this.dispatchEvent(new SkippedEvent(malformed, version));
 	}
 
 	#setState(state: WatcherState): void {

@@ -53,6 +53,20 @@ export class PersistenceEvent extends Event {
 	}
 }
 
+/** Change records were left out, and the position passes them. Counts are of this read alone. */
+export class SkippedEvent extends Event {
+	/** Payloads that are no change record. */
+	readonly malformed: number;
+	/** Change records of a version that this client does not know. */
+	readonly version: number;
+
+	constructor(malformed: number, version: number) {
+		super('skipped');
+		this.malformed = malformed;
+		this.version = version;
+	}
+}
+
 /** A record that does not fit the schema was left out. */
 export class MisfitEvent extends Event {
 	readonly partitionId: number;
@@ -77,4 +91,5 @@ export interface WatcherEvents {
 	state: WatcherStateEvent;
 	persistence: PersistenceEvent;
 	misfit: MisfitEvent;
+	skipped: SkippedEvent;
 }

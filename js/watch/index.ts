@@ -6,6 +6,7 @@ export {
 	MisfitEvent,
 	type Persistence,
 	PersistenceEvent,
+	SkippedEvent,
 	type WatcherEvents,
 	type WatcherState,
 	WatcherStateEvent,

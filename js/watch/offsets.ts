@@ -1,9 +1,17 @@
+import type { Positions } from '../core/contract.js';
 import { InvalidError } from '../errors/index.js';
 
 /** Saved offsets, by partition: a map, or a list whose index is the partition. The value is the next offset to read. */
 export type Offsets = ReadonlyMap<number, bigint> | readonly bigint[];
 
 const MAX_OFFSET = 2n ** 64n - 1n;
+/** As the application sees positions: within 64 bits. After the last offset that there can be, they stay on it. */
+export function saturated(positions: Positions): Positions {
+	return new Map(
+		Array.from(positions, ([partition, next]) => [partition, next > MAX_OFFSET ? MAX_OFFSET : next]),
+	);
+}
+
 const MAX_PARTITION = 2 ** 32 - 1;
 
 /**

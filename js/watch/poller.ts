@@ -3,7 +3,7 @@ import type { Context } from '../connect/context.js';
 import type { ReaderBatch, Skipped } from '../core/contract.js';
 import { InvalidError } from '../errors/index.js';
 import { samePositions } from '../storage/store.js';
-import { checkOffsets, type Offsets } from './offsets.js';
+import { checkOffsets, type Offsets, saturated } from './offsets.js';
 
 export type PollOptions = Abortable;
 
@@ -38,7 +38,7 @@ export class Poller {
 	}
 
 	get offsets(): ReadonlyMap<number, bigint> {
-		return new Map(this.#offsets);
+		return saturated(this.#offsets);
 	}
 
 	/** Counts polls that moved an offset. */

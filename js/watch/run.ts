@@ -1,7 +1,7 @@
 import { cancelled, onAbort, sleep } from '../connect/abort.js';
 import type { Context } from '../connect/context.js';
 import { defaults } from '../connect/defaults.js';
-import type { Gap, ReaderBatch, ReaderOptions } from '../core/contract.js';
+import type { Gap, ReaderBatch, ReaderOptions, Skipped } from '../core/contract.js';
 import { isRetryable } from '../errors/classify.js';
 import { ClosedError, HistoryLostError, InvalidError, PositionConflictError } from '../errors/index.js';
 import { hasLocks, takeLock } from '../platform/locks.js';
@@ -9,6 +9,7 @@ import { type PositionSource, samePositions } from '../storage/store.js';
 import type { Batch, ColumnsOf, CommitResult } from './batch.js';
 import type { WatcherState } from './events.js';
 import type { PositionKeeper } from './keeper.js';
+import { saturated } from './offsets.js';
 
 /** What is read, found out anew at each start: capabilities may have changed since. */
 export interface SourceSpec<C> {
@@ -32,6 +33,8 @@ export interface RunOptions {
 export interface RunListener {
 	state(state: WatcherState): void;
 	gap(gap: Gap): void;
+	/** Records were left out because they are malformed or of a later version, or were of another index. */
+	skipped(more: Skipped): void;
 	/** A batch was handled: append time of its last record. */
 	handled(lastTimestampMicros: bigint | undefined): void;
 }
@@ -72,6 +75,7 @@ export class Run<C, Tx> {
 	#latest: { generation: number; isAsked: boolean; commit: () => Promise<unknown> } | undefined;
 	/** While the page stands still: no turn is taken. */
 	#awake: { promise: Promise<void>; resolve: () => void } | undefined;
+	#skipped: Skipped = { malformed: 0, version: 0, otherIndex: 0 };
 	readonly #resets = new Map<string, number>();
 	readonly #stopSignal: () => void;
 
@@ -108,6 +112,7 @@ export class Run<C, Tx> {
 			}
 			pause = FIRST_REOPEN_MS;
 			for (const gap of read.gaps) this.#lost(gap);
+			this.#countSkipped(read.skipped);
 			if (read.columns.count > 0 || read.gaps.length > 0) return this.#batch(read);
 			await this.#moveQuietly(read);
 			if (waitMs === undefined && read.caughtUp) return undefined;
@@ -280,6 +285,17 @@ export class Run<C, Tx> {
 		);
 	}
 
+	/** The core counts since its reader was opened. */
+	#countSkipped(now: Skipped): void {
+		const before = this.#skipped;
+		this.#skipped = now;
+		this.#parts.listener.skipped({
+			malformed: now.malformed - before.malformed,
+			version: now.version - before.version,
+			otherIndex: now.otherIndex - before.otherIndex,
+		});
+	}
+
 	async #batch(read: ReaderBatch): Promise<Batch<C, Tx>> {
 		const { spec, keeper } = this.#parts;
 		const generation = this.#generation;
@@ -300,7 +316,7 @@ export class Run<C, Tx> {
 				return objects;
 			},
 			columns,
-			positions: read.positions,
+			positions: saturated(read.positions),
 			persistent: keeper.persistence === 'persistent',
 			gap: read.gaps[0],
 			gaps: read.gaps,

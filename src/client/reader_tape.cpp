@@ -37,6 +37,17 @@ bool choice(tape::Value value, std::string_view field, const std::string_view (&
   return true;
 }
 
+// 2^64 is the one place after the last offset there can be.
+constexpr tape::U128 after_the_last{0, 1};
+
+bool next_offset(tape::Value value, feed::Position& out) {
+  tape::U128 next;
+  if (!value.to_u128(next)) return false;
+  out.exhausted = next == after_the_last;
+  out.next = out.exhausted ? UINT64_MAX : next.low;
+  return next.high == 0 || out.exhausted;
+}
+
 std::string_view gap_name(feed::GapReason reason) {
   constexpr std::string_view names[] = {"trimmed", "missing_inside", "trimmed_whole",
                                         "rewound", "recreated",      "partition_removed"};
@@ -70,7 +81,7 @@ std::optional<Place> place(tape::Value value, Error& error) {
     feed::Position position;
     const auto partition = pair.first();
     if (pair.count() != 2 || partition.is_null() || !number32(partition, "from", position.partition, error) ||
-        !partition.next().to_u64(position.next)) {
+        !next_offset(partition.next(), position)) {
       refuse(error, "from");
       return std::nullopt;
     }
@@ -141,7 +152,10 @@ void write(tape::Writer& out, const feed::Positions& positions) {
   for (const auto& position : positions) {
     const auto pair = out.open(tape::Tag::array);
     out.u32(position.partition);
-    out.u64(position.next);
+    if (position.exhausted)
+      out.u128(after_the_last);
+    else
+      out.u64(position.next);
     out.close(pair, 2);
   }
   out.close(list, static_cast<std::uint32_t>(positions.size()));

@@ -141,9 +141,11 @@ async function start({ ws }: { ws: string }): Promise<void> {
 	const store = new tidemark.IndexedDbStore({ open: openApp, stores: ['records', 'changes'], scope: 'me' });
 	const laser = await tidemark.Laser.connectWithStream(ws, 'shop', { username: 'iggy', password: 'iggy' });
 	const fail = (error: unknown): void => console.error(`FAILED ${String(error)}`);
+	// Small enough for a commit within the patience of a kill, however much has piled up.
+	const BATCH_BYTES = 128 * 1024;
 	const step = (): void => console.debug('STEP');
 	const records = async (): Promise<void> => {
-		const watcher = laser.topic('events').durable('records', { store });
+		const watcher = laser.topic('events').durable('records', { store, batch: 1_000, byteCap: BATCH_BYTES });
 		watcher.addEventListener('gap', (event) => fail(`gap ${JSON.stringify(event.gap, (_, v) => String(v))}`));
 		watcher.addEventListener('persistence', (event) =>
 			fail(`persistence ${event.persistence}: ${event.error}`),
@@ -160,8 +162,9 @@ async function start({ ws }: { ws: string }): Promise<void> {
 		}
 	};
 	const changes = async (): Promise<void> => {
-		const watcher = laser.watch().durable('changes', { store });
+		const watcher = laser.watch().durable('changes', { store, batch: 1_000, byteCap: BATCH_BYTES });
 		watcher.addEventListener('gap', (event) => fail(`gap ${JSON.stringify(event.gap, (_, v) => String(v))}`));
+		watcher.addEventListener('skipped', (event) => fail(`skipped ${event.malformed} ${event.version}`));
 		let next: number | undefined;
 		for await (const batch of watcher.follow({ intervalMs: 20 })) {
 			next ??= Number(watcher.position.get(0) ?? 0n);

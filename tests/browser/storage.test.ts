@@ -183,6 +183,29 @@ describe.each(['chromium', 'firefox'] as const)('IndexedDbStore in %s', (name) =
 			});
 		}
 	});
+
+	it('a partition read to the last offset that there can be has nothing more after a reload', async () => {
+		const topic = `${name}-exhausted`;
+		await server.faults.apply({ kind: 'base_offset', stream: STREAM, topic, offset: 2n ** 64n - 2n });
+		await createTopic(server, STREAM, topic);
+		await append(server, STREAM, topic, 2);
+		const read = () =>
+			page.run(
+				async (given) => {
+					const opened = await journal.open(given);
+					let count = 0;
+					for await (const batch of opened.watcher) {
+						count += batch.columns.count;
+						await batch.commit();
+					}
+					return { count, next: String(opened.watcher.position.get(0)), gaps: opened.gaps };
+				},
+				{ ws: server.ws, stream: STREAM, topic, name: topic } satisfies JournalSetup,
+			);
+		expect(await read()).toEqual({ count: 2, next: String(2n ** 64n - 1n), gaps: [] });
+		await page.reload();
+		expect(await read()).toEqual({ count: 0, next: String(2n ** 64n - 1n), gaps: [] });
+	});
 });
 
 describe('no room, in chromium', () => {

@@ -242,9 +242,16 @@ describe('broken change records', () => {
 
 		const durable: bigint[] = [];
 		const watcher = laser.watch().index('orders').durable('broken', { store: new MemoryStore() });
+		const said = { malformed: 0, version: 0 };
+		watcher.addEventListener('skipped', ({ malformed, version }) => {
+			said.malformed += malformed;
+			said.version += version;
+		});
 		for await (const batch of watcher) durable.push(...batch.changes.map(({ fromOffset }) => fromOffset));
 		expect(durable).toEqual(seen);
 		expect(watcher.position.get(0)).toBe(server.log.end('_agdx', 'changes', 0));
+		expect(watcher.skipped).toMatchObject(said);
+		expect(said).toEqual({ malformed: feed.skipped.malformed, version: feed.skipped.version });
 	});
 });
 

@@ -94,6 +94,19 @@ describe('the core behind the border', () => {
 		core.dispose();
 	});
 
+	it('the place after offset 2^64-1 is told from the one before it', () => {
+		const { core } = opened();
+		const open = (from: bigint) =>
+			core.openReader(
+				{ stream: 's', topic: 't', mode: 'durable', content: 'records', from: new Map([[0, from]]) },
+				now,
+			);
+		expect(core.positions(open(2n ** 64n)).get(0)).toBe(2n ** 64n);
+		expect(core.positions(open(2n ** 64n - 1n)).get(0)).toBe(2n ** 64n - 1n);
+		expect(() => open(2n ** 64n + 1n)).toThrowError(expect.objectContaining({ field: 'from' }));
+		core.dispose();
+	});
+
 	it('refuses unusable reader options with a typed error', () => {
 		const { core } = opened();
 		expect(() =>

@@ -212,7 +212,7 @@ export class FakeCore implements CoreClient {
 				: [];
 		return {
 			columns: reader.options.content === 'changes' ? changeColumns(taken, this.index) : recordColumns(taken),
-			positions: new Map([[0, next > 2n ** 64n - 1n ? 2n ** 64n - 1n : next]]),
+			positions: new Map([[0, next]]),
 			identity: this.identity,
 			caughtUp: taken.length === left.length,
 			skipped: { malformed: 0, version: 0, otherIndex: 0 },
