@@ -263,8 +263,8 @@ void Client::step(Now now) {
   bool moved = true;
   while (moved) {
     moved = take_session_events(now);
-    router_.report(events_);
     moved = router_.submit(now) || moved;
+    router_.report(events_);  // after submit: a task that finds nothing left to ask ends there
   }
 }
 

@@ -151,6 +151,20 @@ TEST_CASE("a cancelled read moves no offset, and the next one returns everything
   CHECK(world.client.reader(reader)->reader().batch().count() == 5);
 }
 
+TEST_CASE("a read that finds nothing left to ask is answered at once") {
+  World world;
+  world.log.create_topic(1);
+  world.log.partition(0).append({1}, 5, UINT64_MAX);
+  world.log.partition(0).shown_head = UINT64_MAX;
+  world.log_in();
+  const auto reader = open_reader(world, "durable");
+  for (std::size_t batches = 1; batches <= 2; ++batches) {
+    REQUIRE(world.client.read(reader, 0, world.now));
+    world.serve();
+    CHECK(world.batches(reader) == batches);
+  }
+}
+
 TEST_CASE("a cancelled call gives no event, whatever the server answers") {
   World world;
   world.log_in();
