@@ -1,6 +1,6 @@
 import { Decoder as CborXDecoder } from 'cbor-x/decode';
 import { decode as cborgDecode } from 'cborg';
-import { ownedChanges } from '../../js/core/columns.js';
+import { ownedChanges, viewedChanges } from '../../js/core/columns.js';
 import { feed } from '../../js/core/feed.js';
 import { type CoreModule, loadCore } from '../../js/core/load.js';
 import { changeRows } from '../../js/core/rows.js';
@@ -63,9 +63,9 @@ class WasmChanges {
 		memory.write(address + head, bytes);
 		native.decode(starts.length - 1, length);
 		const descriptor = native.descriptor();
-		const columns = ownedChanges(memory, descriptor, this.#names);
-		const names = memory.words()[(descriptor >>> 2) + 4]!;
-		if (names > this.#names.length) this.#learn();
+		const hasNewNames = memory.words()[(descriptor >>> 2) + 4]! > this.#names.length;
+		const columns = (hasNewNames ? ownedChanges : viewedChanges)(memory, descriptor, this.#names);
+		if (hasNewNames) this.#learn();
 		return changeRows(columns);
 	}
 

@@ -5,6 +5,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import v8 from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { build } from 'esbuild';
 import { CHROMIUM, CHROMIUM_FLAGS } from '../../scripts/chromium.mjs';
 import { setup } from '../../scripts/setup.mjs';
@@ -42,6 +44,8 @@ export async function decodeInNode(name) {
 	mkdirSync(folder, { recursive: true });
 	const file = join(folder, `${name}.mjs`);
 	writeFileSync(file, await bundle(name));
+	v8.setFlagsFromString('--expose-gc');
+	globalThis.gc = runInNewContext('gc');
 	const { run, queryPages } = await import(pathToFileURL(file).href);
 	const results = await run({ wasm: readFileSync(join(root, benches[name].wasm)) });
 	if (queryPages === undefined) return results;
@@ -96,7 +100,11 @@ export async function decodeInChromium(name) {
 	});
 	await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 	const { chromium } = await import('playwright-core');
-	const browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: CHROMIUM_FLAGS });
+	const browser = await chromium.launch({
+		executablePath: CHROMIUM,
+		headless: true,
+		args: [...CHROMIUM_FLAGS, '--js-flags=--expose-gc'],
+	});
 	try {
 		const page = await browser.newPage();
 		page.on('console', (message) => console.error(message.text()));

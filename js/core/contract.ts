@@ -115,8 +115,21 @@ export interface RecordColumns {
 	bytes: Uint8Array;
 }
 
+/** One advance of a materialized index: the source range that landed. */
+export interface ChangeRow {
+	v: number;
+	index: string;
+	partitionId: number;
+	fromOffset: bigint;
+	toOffset: bigint;
+	rows: number;
+	stream?: string;
+}
+
 export interface ReaderBatch {
+	/** Empty where the reader was opened for rows. */
 	columns: ChangeColumns | RecordColumns;
+	rows?: readonly ChangeRow[];
 	/** After this batch: every partition's next offset to read. */
 	positions: Positions;
 	identity: SourceIdentity | undefined;
@@ -140,6 +153,8 @@ export interface ReaderOptions {
 	index?: string;
 	/** Records per request, default 1,000. */
 	batch?: number;
+	/** Changes as objects, made without columns that the caller owns. */
+	rows?: boolean;
 	/** Byte cap of one batch in durable mode, default 8 MiB. */
 	byteCap?: number;
 	from?: 'beginning' | 'now' | Positions;

@@ -1,8 +1,9 @@
 import { errorFromCore } from '../errors/from-core.js';
 import { ClosedError } from '../errors/index.js';
-import { BATCH, ownedChanges, ownedRecords } from './columns.js';
+import { BATCH, noChanges, ownedChanges, ownedRecords, viewedChanges } from './columns.js';
 import type {
 	CallOptions,
+	ChangeColumns,
 	CoreClient,
 	CoreError,
 	CoreEvent,
@@ -19,6 +20,7 @@ import type {
 import { CallFlag, EventKind, type NativeCore } from './glue.js';
 import type { CoreModule } from './load.js';
 import type { Memory } from './memory.js';
+import { changeRows } from './rows.js';
 import { readTape, TapeWriter } from './tape.js';
 
 const WAKE_CAUSES: readonly WakeCause[] = ['visible', 'online', 'focus', 'pageshow', 'call'];
@@ -40,6 +42,8 @@ export class Core implements CoreClient {
 	readonly #tape = new TapeWriter();
 	readonly #names: string[] = [];
 	readonly #identities = new Map<number, SourceIdentity>();
+	/** Readers whose changes are handed over as objects. */
+	readonly #rowReaders = new Set<number>();
 	readonly #descriptor: number;
 	readonly #readPage: PageReader | undefined;
 	#native: NativeCore | undefined;
@@ -166,12 +170,13 @@ export class Core implements CoreClient {
 
 	openReader(options: ReaderOptions, now: Now): number {
 		const core = this.#core;
-		const { from, ...rest } = options;
+		const { from, rows, ...rest } = options;
 		const length = this.#write({ ...rest, from: place(from) });
 		const reader = core.openReader(length, now.mono, now.wall);
 		if (reader === 0) {
 			throw errorFromCore(this.#answer() as CoreError, { surface: 'watch', operation: 'open reader' });
 		}
+		if (rows) this.#rowReaders.add(reader);
 		return reader;
 	}
 
@@ -197,6 +202,7 @@ export class Core implements CoreClient {
 
 	closeReader(reader: number): void {
 		this.#identities.delete(reader);
+		this.#rowReaders.delete(reader);
 		this.#core.closeReader(reader);
 	}
 
@@ -250,14 +256,17 @@ export class Core implements CoreClient {
 		) as Omit<ReaderBatch, 'columns' | 'positions'> & { positions: unknown };
 		// Told only when it changed: with many partitions it is the largest part of a small batch.
 		if (identity) this.#identities.set(reader, identity);
-		const columns =
-			kind === EventKind.changes
-				? ownedChanges(this.#memory, this.#descriptor, this.#names)
-				: ownedRecords(this.#memory, this.#descriptor);
-		if (names > this.#names.length) this.#learnNames();
+		const hasNewNames = names > this.#names.length;
+		const asRows = this.#rowReaders.has(reader);
+		const take =
+			kind !== EventKind.changes ? ownedRecords : asRows && !hasNewNames ? viewedChanges : ownedChanges;
+		const columns = take(this.#memory, this.#descriptor, this.#names);
+		// A call into the module: views would not outlive it.
+		if (hasNewNames) this.#learnNames();
 		const batch: ReaderBatch = {
 			...rest,
-			columns,
+			columns: asRows ? noChanges : columns,
+			...(asRows ? { rows: changeRows(columns as ChangeColumns) } : {}),
 			positions: toPositions(positions),
 			identity: this.#identities.get(reader),
 		};

@@ -53,6 +53,23 @@ export class Memory {
 	}
 }
 
+/** Columns where they lie in wasm memory: good until the next call into the module. */
+export class ViewedColumns {
+	readonly #buffer: ArrayBuffer;
+
+	constructor(buffer: ArrayBuffer) {
+		this.#buffer = buffer;
+	}
+
+	u64(address: number, count: number): BigUint64Array<ArrayBuffer> {
+		return new BigUint64Array(this.#buffer, count === 0 ? 0 : address, count);
+	}
+
+	u32(address: number, count: number): Uint32Array<ArrayBuffer> {
+		return new Uint32Array(this.#buffer, count === 0 ? 0 : address, count);
+	}
+}
+
 /**
  * Copies columns out of wasm memory into one buffer of exactly the size that they need together: one allocation a
  * batch, where a `slice` per column costs more than decoding it. Take 8-byte columns first, then 4-byte ones, then

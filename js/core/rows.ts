@@ -1,16 +1,5 @@
 import { NO_NAME } from './columns.js';
-import type { ChangeColumns } from './contract.js';
-
-/** One advance of a materialized index: the source range that landed. */
-export interface ChangeRow {
-	v: number;
-	index: string;
-	partitionId: number;
-	fromOffset: bigint;
-	toOffset: bigint;
-	rows: number;
-	stream?: string;
-}
+import type { ChangeColumns, ChangeRow } from './contract.js';
 
 /**
  * The batch as objects. One literal a shape gives every object all its properties at once, none of them in a dictionary:

@@ -111,6 +111,7 @@ export class Poller {
 				...place,
 				mode: 'watch',
 				content: this.#content,
+				rows: this.#content === 'changes',
 				from: this.#offsets.size === 0 ? 'beginning' : this.#offsets,
 				...(this.#batch === undefined ? {} : { batch: this.#batch }),
 			});

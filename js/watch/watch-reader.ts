@@ -1,6 +1,6 @@
 import type { Context } from '../connect/context.js';
-import type { ChangeColumns } from '../core/contract.js';
-import { type ChangeRow, changeRows } from '../core/rows.js';
+import type { ChangeColumns, ChangeRow } from '../core/contract.js';
+import { changeRows } from '../core/rows.js';
 import type { Offsets } from './offsets.js';
 import { Poller, type PollOptions } from './poller.js';
 
@@ -46,8 +46,8 @@ export class WatchReader {
 
 	/** What came since the last poll, possibly nothing: up to 10,000 records of each partition, the rest next time. */
 	async poll(options?: PollOptions): Promise<readonly ChangeRecord[]> {
-		const { columns } = await this.#poller.poll(options);
-		return changeRows(columns as ChangeColumns);
+		const { columns, rows } = await this.#poller.poll(options);
+		return rows ?? changeRows(columns as ChangeColumns);
 	}
 
 	/** Record by record, until everything was read. */
