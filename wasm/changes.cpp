@@ -21,8 +21,7 @@ class ChangeDecoder {
     if (head <= input.size()) {
       const std::span<const std::uint32_t> starts(reinterpret_cast<const std::uint32_t*>(input.data()),
                                                   count + 1);
-      if (are_in_order(starts, input.size() - head))
-        decoder_.decode_run(input.subspan(static_cast<std::size_t>(head)), starts, columns_, skipped_);
+      decoder_.decode_run(input.subspan(static_cast<std::size_t>(head)), starts, columns_, skipped_);
     }
     auto& words = descriptor_.reset();
     words.put(0U);
@@ -50,10 +49,6 @@ class ChangeDecoder {
   std::uint32_t other_version() const { return skipped_.version; }
 
  private:
-  static bool are_in_order(std::span<const std::uint32_t> starts, std::uint64_t end) {
-    return std::is_sorted(starts.begin(), starts.end()) && starts.back() <= end;
-  }
-
   Input input_;
   Descriptor descriptor_;
   bytes::Buffer answer_;

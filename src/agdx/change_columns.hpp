@@ -61,7 +61,8 @@ class ChangeDecoder {
   void only_index(std::string index) { index_ = std::move(index); }
 
   void decode(std::span<const FeedPayload> payloads, ChangeColumns& columns, SkipCounts& skipped);
-  // Payload i is bytes[starts[i], starts[i + 1]), of feed partition 0 and offset i.
+  // Payload i is bytes[starts[i], starts[i + 1]), of feed partition 0 and offset i. Ends at a start that is
+  // out of order.
   void decode_run(std::span<const std::uint8_t> bytes, std::span<const std::uint32_t> starts,
                   ChangeColumns& columns, SkipCounts& skipped);
 
