@@ -19,7 +19,8 @@ import {
 	queryStatus,
 	runQuery,
 } from './query/execution.js';
-import { type Query, QueryRequest, type QueryTarget } from './query/request.js';
+import type { Query } from './query/model.js';
+import { QueryRequest, type QueryTarget } from './query/request.js';
 import type { QueryResult } from './query/result.js';
 
 export * from './connect/index.js';

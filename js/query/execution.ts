@@ -5,7 +5,7 @@ import { ManagedId } from '../connect/identity.js';
 import type { Now } from '../core/contract.js';
 import type { QueryPageColumns } from '../core/query.js';
 import { InvalidError } from '../errors/index.js';
-import type { Query } from './request.js';
+import type { Query } from './model.js';
 import { QueryResult } from './result.js';
 
 const QUERY = 1_000_200;

@@ -8,14 +8,8 @@ export {
 	filterNegate,
 	filterPred,
 } from './filter.js';
-export {
-	type AggregateFunction,
-	type PayloadCodec,
-	type Query,
-	QueryRequest,
-	type QueryTarget,
-	type SqlDialect,
-} from './request.js';
+export type { AggregateFunction, Query, SqlDialect } from './model.js';
+export { type PayloadCodec, QueryRequest, type QueryTarget } from './request.js';
 export {
 	type QueryContext,
 	type QueryPage,

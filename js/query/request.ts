@@ -12,8 +12,9 @@ import {
 	runQuery,
 } from './execution.js';
 import { type Filter, type FilterOperator, filterPred } from './filter.js';
+import type { AggregateCall, Query, SqlDialect } from './model.js';
 import { type QueryResult, type QueryRow, queryResultFieldIndex } from './result.js';
-import { type QueryValue, type TypedValue, typedValue } from './value.js';
+import { type QueryValue, typedValue } from './value.js';
 
 export type QueryTarget =
 	| { readonly kind: 'operational'; readonly index: string }
@@ -24,18 +25,6 @@ export type QueryTarget =
 			readonly snapshot?: { readonly kind: 'snapshot_id' | 'timestamp_micros'; readonly value: bigint };
 	  };
 
-export type AggregateFunction =
-	| 'count'
-	| 'count_distinct'
-	| 'sum'
-	| 'avg'
-	| 'min'
-	| 'max'
-	| 'percentile'
-	| 'std_dev';
-
-export type SqlDialect = 'data_fusion' | 'postgres' | 'my_sql' | 'sqlite';
-
 /** What turns an inlined payload into a value. */
 export interface PayloadCodec<T> {
 	decode(payload: Uint8Array): T;
@@ -43,39 +32,6 @@ export interface PayloadCodec<T> {
 
 const PAYLOAD_FIELD = '__laser_original_payload';
 const WALK_LIMIT = 100;
-
-interface AggregateCall {
-	func: AggregateFunction;
-	field?: string;
-	arg?: number;
-	alias: string;
-}
-
-/** The body of a query, as the wire has it in camelCase. */
-export interface Query {
-	executionId: Uint8Array;
-	target: unknown;
-	deadlineMicros: bigint;
-	byKey: { field: string; value: TypedValue }[];
-	messageType?: string;
-	timeRange?: [bigint, bigint];
-	filter?: Filter;
-	vector?: { field: string; embedding: readonly number[]; topK: number };
-	text?: { field?: string; query: string };
-	order: { field: string; dir: 'asc' | 'desc' }[];
-	page: { limit: number; offset?: number; cursor?: string; wantTotal?: boolean };
-	aggregate?: {
-		groupBy: string[];
-		funcs: AggregateCall[];
-		window?: { field: string; everyMicros: bigint };
-	};
-	having?: Filter;
-	distinct?: boolean;
-	select: { fields: string[]; payload: boolean };
-	fork?: string;
-	rawSql?: { dialect: SqlDialect; sql: string; params: TypedValue[] };
-	consistency: ConsistencyLevel;
-}
 
 /**
  * Describes a query; nothing is sent before `fetch`. Result, later pages, status and cancellation belong to one

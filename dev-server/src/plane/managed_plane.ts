@@ -6,6 +6,7 @@ import type {
 	DestinationInput,
 	DevDestination,
 	FieldInput,
+	Plane,
 	PlaneOptions,
 	RowInput,
 } from '../contract.js';
@@ -13,8 +14,8 @@ import { readControlEnvelope } from './control_model.js';
 import { CreatedDestination } from './dev_destination.js';
 import type { FaultRequest, ReplyPlace, StatusPlace } from './faults.js';
 import { announce } from './hello.js';
-import type { DevPlane, Parts } from './index.js';
 import { requestDigest } from './outcomes.js';
+import type { Parts } from './parts.js';
 import type { ProjectorCounts } from './projector.js';
 import type { EncodedReply } from './query_engine.js';
 import { encodeErr, encodeOk, QueryFailure } from './query_reply.js';
@@ -53,6 +54,13 @@ const OF_ANY_BACKEND: ReadonlySet<number> = new Set([
 	CODE.queryCancel,
 	CODE.queryStatus,
 ]);
+
+export interface DevPlane extends Plane {
+	/** Switches a fault on and answers true; false for an unknown kind. Kinds: the folder's README. Throws on a bad argument. */
+	fault(request: FaultRequest): Promise<boolean>;
+	/** What the projector did since start. */
+	projectorCounts(): ProjectorCounts;
+}
 
 export class ManagedPlane implements DevPlane {
 	constructor(

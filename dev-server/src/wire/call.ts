@@ -4,6 +4,7 @@ import type { BodyReader, Identifier } from './body.js';
 import type { Refusal } from './codes.js';
 import type { ClusterNode, Dialect } from './dialect.js';
 import type { RequestHeader } from './frame.js';
+import type { Framed } from './framed.js';
 import type { Groups } from './groups.js';
 import type { ParkedReads } from './parked_reads.js';
 import type { Producers } from './producers.js';
@@ -41,15 +42,6 @@ export interface Call {
 	readonly body: BodyReader;
 	/** Reads of this connection that wait. */
 	readonly parked: ParkedReads;
-}
-
-/** A reply whose frame was made with its header still to be written: large bodies are not copied again. */
-export class Framed {
-	constructor(
-		readonly frame: Buffer,
-		/** Incarnation of the partition that was read; that of the request when there is none. */
-		readonly incarnation?: bigint,
-	) {}
 }
 
 /** Gives the reply's payload; refuses by throwing `Refusal`. */

@@ -1,6 +1,6 @@
 import type { Partition } from '../log/partition.js';
-import type { Framed } from './call.js';
 import { Refusal, Status } from './codes.js';
+import type { Framed } from './framed.js';
 
 /** One look at what a waiting read would get. */
 export interface Look {

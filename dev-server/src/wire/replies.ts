@@ -1,5 +1,5 @@
 import type { Log } from '../log/log.js';
-import { Framed, NOTHING } from './call.js';
+import { NOTHING } from './call.js';
 import { Operation, PARTITION_OPERATIONS, PREPARED_OPERATION, Status } from './codes.js';
 import {
 	evictionFrame,
@@ -10,6 +10,7 @@ import {
 	replyFrame,
 	writeReply,
 } from './frame.js';
+import { Framed } from './framed.js';
 import type { Session } from './session.js';
 
 /** Makes the frames that requests are answered with. */

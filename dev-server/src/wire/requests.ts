@@ -1,6 +1,6 @@
 import { hash64 } from '../log/hash.js';
 import { BodyReader } from './body.js';
-import { type Call, Framed, NOTHING, type Services } from './call.js';
+import { type Call, NOTHING, type Services } from './call.js';
 import {
 	Code,
 	Eviction,
@@ -16,6 +16,7 @@ import {
 import { CONTEXT_READS, METADATA_WRITES, PARTITION_WRITES, READS, WAITING_READS } from './commands/table.js';
 import type { Dialect } from './dialect.js';
 import { evictionFrame, type RequestHeader } from './frame.js';
+import { Framed } from './framed.js';
 import { type LoginHost, Logins } from './logins.js';
 import { ParkedReads, type ParkingSpace } from './parked_reads.js';
 import { Replies } from './replies.js';

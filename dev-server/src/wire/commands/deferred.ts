@@ -1,10 +1,11 @@
 import type { PartitionMeta, TopicMeta } from '../../log/catalog_model.js';
 import type { Partition } from '../../log/partition.js';
 import { BodyWriter, type Strategy } from '../body.js';
-import { type Call, Framed, readTopic, resolveTopic } from '../call.js';
+import { type Call, readTopic, resolveTopic } from '../call.js';
 import { Refusal, Status } from '../codes.js';
 import { contextOf } from '../dialect.js';
 import { HEADER, MAX_FRAME } from '../frame.js';
+import { Framed } from '../framed.js';
 import type { Look } from '../parked_reads.js';
 import { storeOffset } from './offsets.js';
 import { look, type Reader, readFlag, readFrom, readPoll, readReader } from './poll.js';

@@ -1,10 +1,11 @@
 import type { PartitionMeta } from '../../log/catalog_model.js';
 import type { Partition, Read } from '../../log/partition.js';
 import type { Consumer, Identifier, Strategy } from '../body.js';
-import { type Call, Framed, resolveTopic } from '../call.js';
+import { type Call, resolveTopic } from '../call.js';
 import { Refusal, Status } from '../codes.js';
 import { type Context, contextOf } from '../dialect.js';
 import { HEADER, MAX_FRAME } from '../frame.js';
+import { Framed } from '../framed.js';
 import type { Look } from '../parked_reads.js';
 import { storeOffset } from './offsets.js';
 import { checkContext, consumerKey, membership, readRefusals } from './target.js';
