@@ -154,7 +154,7 @@ const steps = {
 	},
 	types: () =>
 		sum(
-			['js', 'dev-server', 'web-demo', 'tests'].map((project) =>
+			['js', 'dev-server', 'web-demo', 'tests', 'tests/consumer'].map((project) =>
 				check(bin('tsc'), '-p', project, '--noEmit'),
 			),
 		),

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { StreamHandle, Topic } from '../topic/topic.js';
 import { Watch } from '../watch/watch.js';
 import type { Abortable } from './abort.js';

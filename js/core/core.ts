@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { errorFromCore } from '../errors/from-core.js';
 import { ClosedError } from '../errors/index.js';
 import { BATCH, noChanges, ownedChanges, ownedRecords, viewedChanges } from './columns.js';

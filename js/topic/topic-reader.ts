@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Context } from '../connect/context.js';
 import type { RecordColumns } from '../core/contract.js';
 import { TypedEventTarget } from '../platform/events.js';

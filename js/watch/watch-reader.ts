@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Context } from '../connect/context.js';
 import type { ChangeColumns, ChangeRow } from '../core/contract.js';
 import { changeRows } from '../core/rows.js';
