@@ -8,7 +8,7 @@ namespace tidemark {
 
 enum class Rule : std::uint16_t {
   none = 0,
-#define RULE(number, name) name = number,
+#define RULE(number, name) name = (number),
 #include "bytes/rules.def"
 #undef RULE
 };

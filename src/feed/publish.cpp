@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t send_command = 101;
 // A server takes 16 MiB in one WebSocket message; frame header, names and batch header need their part of it.
-constexpr std::size_t request_limit = 16 * 1024 * 1024;
+constexpr std::size_t request_limit = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t request_overhead = 4096;
 constexpr std::uint64_t longest_backoff = 30'000'000;
 constexpr std::uint32_t read_back_count = 1000;
@@ -328,7 +328,7 @@ void Publish::Impl::retry(Step then, Now now, const Failure& otherwise) {
 void Publish::Impl::end(std::optional<Failure> failure, std::uint32_t unconfirmed) {
   leave_gate();
   step_ = Step::done;
-  failure_ = std::move(failure);
+  failure_ = failure;
   if (!failure_) return;
   failure_->committed = static_cast<std::uint32_t>(chunk_begin_);
   failure_->unconfirmed = unconfirmed;

@@ -128,8 +128,8 @@ class Encoder {
     auto item = list.first();
     for (std::uint32_t index = 0; index < list.count() && !error_; ++index, item = item.next()) {
       const auto before = path_.enter(index);
-      for (auto [earlier, other] = std::pair(0U, list.first()); earlier < index;
-           ++earlier, other = other.next())
+      auto other = list.first();
+      for (std::uint32_t earlier = 0; earlier < index; ++earlier, other = other.next())
         if (other.get("key").text() == item.get("key").text()) refuse(Rule::options_block);
       option(item);
       path_.leave(before);
