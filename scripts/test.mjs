@@ -55,9 +55,13 @@ function catch2(command, args = []) {
 	return some ? { passed: Number(some[2] ?? 0), failed: Number(some[3]) } : { passed: 0, failed: 1 };
 }
 
-function cppTests(preset, run) {
+function configure(preset) {
 	const configured = execute('cmake', ['--preset', preset], { capture: true });
 	if (!configured.ok) console.log(configured.output);
+}
+
+function cppTests(preset, run) {
+	configure(preset);
 	const built = execute('cmake', ['--build', '--preset', preset, '-j', jobs], { capture: true });
 	if (!built.ok) {
 		console.log(built.output);
@@ -159,8 +163,10 @@ const steps = {
 			),
 		),
 	'c++ (sanitizers)': () => cppTests('sanitize', (file) => catch2(file)),
-	'clang-tidy': () =>
-		check('run-clang-tidy-19', '-quiet', '-p', 'build/sanitize', '-j', jobs, '/src/.*\\.cpp$'),
+	'clang-tidy': () => {
+		configure('sanitize');
+		return check('run-clang-tidy-19', '-quiet', '-p', 'build/sanitize', '-j', jobs, '/src/.*\\.cpp$');
+	},
 	// Under Emscripten Catch2 takes every output for a terminal.
 	'c++ (wasm)': () => cppTests('wasm', (file) => catch2(process.execPath, [file, '--colour-mode', 'none'])),
 	'vectors (native)': () => vectors('--native'),
@@ -178,7 +184,7 @@ const steps = {
 };
 
 /** Not part of `npm test`. */
-const long = ['clang-tidy', 'c++ (wasm)'];
+const long = ['c++ (wasm)'];
 
 const full = process.argv.includes('--full');
 const only = process.argv.slice(2).filter((argument) => !['--only', '--full'].includes(argument));
