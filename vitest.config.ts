@@ -54,6 +54,28 @@ export default defineConfig({
 				},
 			},
 			{
+				test: {
+					name: 'packaging',
+					include: ['tests/packaging/*.test.ts'],
+					exclude: ['tests/packaging/bundlers.test.ts'],
+					globalSetup: ['tests/packaging/support/install.ts'],
+					server: { deps: { external: [/\/dist\//] } },
+					testTimeout: 60_000,
+					hookTimeout: 60_000,
+					fileParallelism: false,
+				},
+			},
+			{
+				test: {
+					name: 'bundlers',
+					include: ['tests/packaging/bundlers.test.ts'],
+					globalSetup: ['tests/packaging/support/install.ts'],
+					server: { deps: { external: [/\/dist\//] } },
+					testTimeout: 180_000,
+					hookTimeout: 180_000,
+				},
+			},
+			{
 				resolve,
 				test: {
 					name: 'interop',

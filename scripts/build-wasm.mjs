@@ -49,13 +49,19 @@ export async function buildWasm(names = ['feed', 'full']) {
 			minify: true,
 			format: 'esm',
 			target: 'es2022',
+			// The glue is always handed the module and looks for none, so neither must a bundler.
+			define: { 'import.meta.url': 'undefined' },
 		});
 		for (const target of ['js/wasm', 'dist/wasm']) {
 			mkdirSync(join(root, target), { recursive: true });
 			writeFileSync(join(root, target, `${name}.mjs`), glue.code);
 			copyFileSync(`${made}.wasm`, join(root, target, `${name}.wasm`));
+			const base64 = readFileSync(`${made}.wasm`).toString('base64');
+			writeFileSync(join(root, target, `${name}.inline.mjs`), `export default '${base64}';\n`);
 		}
-		copyFileSync(join(root, 'js/wasm', `${name}.d.mts`), join(root, 'dist/wasm', `${name}.d.mts`));
+		for (const types of [`${name}.d.mts`, `${name}.inline.d.mts`]) {
+			copyFileSync(join(root, 'js/wasm', types), join(root, 'dist/wasm', types));
+		}
 		const parts = ['mjs', 'wasm'].map((ending) => brotli(join(root, 'dist/wasm', `${name}.${ending}`)));
 		console.log(`${name}: glue ${parts[0]} + wasm ${parts[1]} bytes (brotli 11)`);
 	}

@@ -1,14 +1,35 @@
 // Builds everything that runs: wasm, the package (dist/), the development server and the demo page.
-import { chmodSync, existsSync } from 'node:fs';
+import { chmodSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root, run, setup } from './setup.mjs';
+
+/**
+ * The entries in one file each, for pages without a bundler: the package's own names (`#platform/…`) mean nothing to a
+ * browser. They look for the wasm where the others do, in dist/wasm.
+ */
+function pageFiles() {
+	const esbuild = join(root, 'node_modules/esbuild/bin/esbuild');
+	rmSync(join(root, 'dist/page'), { recursive: true, force: true });
+	run(esbuild, [
+		'tidemark=dist/index.js',
+		'watch=dist/watch.js',
+		'--bundle',
+		'--format=esm',
+		'--target=es2022',
+		'--conditions=browser',
+		'--minify',
+		'--log-level=warning',
+		'--outdir=dist/page',
+	]);
+}
 
 export function build({ demo = true, quiet = false } = {}) {
 	const env = setup('build');
 	run(process.execPath, ['scripts/build-wasm.mjs'], { env, quiet });
 	const tsc = join(root, 'node_modules/typescript/bin/tsc');
 	run(process.execPath, [tsc, '-p', 'js']);
+	pageFiles();
 	run(process.execPath, [tsc, '-p', 'dev-server']);
 	chmodSync(join(root, 'dev-server/dist/cli/main.js'), 0o755);
 	if (demo && existsSync(join(root, 'web-demo/index.html'))) {

@@ -1,5 +1,6 @@
 import { socketOpener } from '#platform/socket';
-import type { CoreClient, CoreOptions } from '../core/contract.js';
+import type { CoreOptions } from '../core/contract.js';
+import type { MakeCore } from '../core/make.js';
 import {
 	CancelledError,
 	ClosedError,
@@ -11,7 +12,6 @@ import {
 import { type Clock, systemClock } from '../platform/clock.js';
 import { type Lifecycle, pageLifecycle } from '../platform/lifecycle.js';
 import type { OpenSocket } from '../platform/socket.js';
-import type { WasmSource } from '../platform/wasm.js';
 import { cancelled, onAbort, orAborted } from './abort.js';
 import { LaserConnection } from './connection.js';
 import { Context, type Link } from './context.js';
@@ -20,12 +20,6 @@ import { Driver } from './driver.js';
 import type { ConnectionStatus } from './driver-types.js';
 import { HeldCapabilities } from './held-capabilities.js';
 import { type ConnectOptions, checkOptions, type Settings } from './options.js';
-
-/** Makes the core of an entry: which of the two wasm files it is, is the entry's choice. */
-export type MakeCore = (
-	options: CoreOptions,
-	wasm: WasmSource | PromiseLike<WasmSource> | undefined,
-) => Promise<CoreClient>;
 
 /** What a connection needs of the world. */
 export interface World {

@@ -1,4 +1,4 @@
-import { CspBlockedError, WasmLoadError } from '../errors/index.js';
+import { ConfigError, CspBlockedError, WasmLoadError } from '../errors/index.js';
 import { compileWasm, isCspRefusal, type WasmSource } from '../platform/wasm.js';
 import type { Glue, GlueFactory } from './glue.js';
 import { Memory } from './memory.js';
@@ -7,8 +7,12 @@ import { Memory } from './memory.js';
 export interface CoreTarget {
 	readonly name: 'feed' | 'full';
 	readonly glue: GlueFactory;
-	readonly wasm: WasmSource;
+	/** Where the wasm is found when the application does not hand it over. */
+	readonly wasm: (() => WasmSource) | undefined;
 }
+
+/** What an application may hand over. */
+export type WasmInput = WasmSource | PromiseLike<WasmSource>;
 
 /** An instantiated module. Any number of clients live in it. */
 export interface CoreModule {
@@ -22,27 +26,28 @@ const loaded = new WeakMap<CoreTarget, Promise<CoreModule>>();
  * Loads and instantiates a target. Without a source of its own it is done once a page, and a failure is forgotten, so
  * that the next call tries again.
  *
+ * @throws {ConfigError} the entry has no wasm of its own and was given none
  * @throws {CspBlockedError} the page's content-security policy forbids wasm
  * @throws {WasmLoadError} everything else
  */
-export function loadCore(
-	target: CoreTarget,
-	source?: WasmSource | PromiseLike<WasmSource> | undefined,
-): Promise<CoreModule> {
+export function loadCore(target: CoreTarget, source?: WasmInput | undefined): Promise<CoreModule> {
 	if (source !== undefined) return instantiate(target, source);
+	const { wasm } = target;
+	if (wasm === undefined) {
+		return Promise.reject(
+			new ConfigError(`wasm: this entry loads none by itself, give it tidemark/${target.name}.wasm`),
+		);
+	}
 	let module = loaded.get(target);
 	if (module === undefined) {
-		module = instantiate(target, target.wasm);
+		module = instantiate(target, wasm());
 		loaded.set(target, module);
 		module.catch(() => loaded.delete(target));
 	}
 	return module;
 }
 
-async function instantiate(
-	target: CoreTarget,
-	source: WasmSource | PromiseLike<WasmSource>,
-): Promise<CoreModule> {
+async function instantiate(target: CoreTarget, source: WasmInput): Promise<CoreModule> {
 	const module = await compileWasm(source);
 	return new Promise((resolve, reject) => {
 		const fail = (cause: unknown) =>

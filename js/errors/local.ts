@@ -31,6 +31,8 @@ export type StorageFailure =
 	| 'quota'
 	/** The connection to the database was lost or closed. */
 	| 'closed'
+	/** What is stored is not what was written. It is left as it is; nothing starts anew by itself. */
+	| 'corrupted'
 	/** The transaction ended without taking effect for another reason. */
 	| 'aborted';
 

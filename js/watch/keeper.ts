@@ -66,6 +66,7 @@ export class PositionKeeper<Tx> {
 	 * Storage that fails is not the caller's problem: it gets what is known in memory.
 	 *
 	 * @throws {ConfigError} the name belongs to another source
+	 * @throws {StorageError} `corrupted`: what is stored cannot be trusted
 	 */
 	async load(source: PositionSource, isNewOwner: boolean): Promise<Place | undefined> {
 		if (this.#persistence === 'lost') return this.place;
@@ -179,7 +180,8 @@ export class PositionKeeper<Tx> {
 	}
 
 	#degrade(error: unknown): void {
-		if (!(error instanceof StorageError)) throw error;
+		// Whoever goes on without a damaged position begins anew: not without being told to.
+		if (!(error instanceof StorageError) || error.reason === 'corrupted') throw error;
 		if (this.#persistence === 'lost') return;
 		this.#unstored = this.place;
 		this.#persistence = 'lost';

@@ -1,6 +1,7 @@
 // The promises of every store, run on the browser's own IndexedDB.
 import { IndexedDbStore, installStores, type Store, type StoreKey } from 'tidemark';
 import { storeConformance } from '../../js/storage/conformance.js';
+import { equal } from '../../js/storage/equal.js';
 
 export const KINDS = [
 	'a database per durable name',
@@ -43,23 +44,6 @@ async function deleteEverything(): Promise<void> {
 	for (const { name } of await indexedDB.databases()) {
 		if (name !== undefined) await asked(indexedDB.deleteDatabase(name));
 	}
-}
-
-/** One text for equal values: maps by their entries, properties that are undefined left out. */
-function canonical(value: unknown): string {
-	return JSON.stringify(value, (_, one: unknown) => {
-		if (typeof one === 'bigint') return `${one}n`;
-		if (one instanceof Map) return { map: [...one] };
-		if (typeof one === 'object' && one !== null && !Array.isArray(one)) {
-			return Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)));
-		}
-		return one;
-	});
-}
-
-function equal(actual: unknown, expected: unknown): void {
-	const [is, shouldBe] = [canonical(actual), canonical(expected)];
-	if (is !== shouldBe) throw new Error(`got ${is}, expected ${shouldBe}`);
 }
 
 function bodies(kind: Kind): Map<string, () => Promise<void>> {

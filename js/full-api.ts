@@ -1,0 +1,3 @@
+export * from './managed/index.js';
+export * from './query/index.js';
+export * from './watch-api.js';

@@ -1,0 +1,65 @@
+import type { Abortable } from './connect/abort.js';
+import { ConnectingHandle } from './connect/entry.js';
+import type { ManagedId } from './connect/identity.js';
+import { Bindings } from './managed/bindings.js';
+import { Projections } from './managed/projections.js';
+import {
+	cancelQuery,
+	type QueryExecutionStatus,
+	queryPage,
+	queryStatus,
+	runQuery,
+} from './query/execution.js';
+import type { Query } from './query/model.js';
+import { QueryRequest, type QueryTarget } from './query/request.js';
+import type { QueryResult } from './query/result.js';
+
+/** A handle with the managed plane's calls. */
+export class ManagedHandle extends ConnectingHandle {
+	/** How records become rows. */
+	projections(): Projections {
+		return new Projections(this.context);
+	}
+
+	/** A query on an index. */
+	query(index: string): QueryRequest {
+		return this.queryTarget({ kind: 'operational', index: this.resourceName(index) });
+	}
+
+	/** A query on what a destination wrote. */
+	queryLakehouse(destinationId: ManagedId, generation: bigint): QueryRequest {
+		return this.queryTarget({ kind: 'lakehouse', destinationId, destinationGeneration: generation });
+	}
+
+	/** A query on a target whose name is sent as it is. */
+	queryTarget(target: QueryTarget): QueryRequest {
+		return new QueryRequest(this.context, target);
+	}
+
+	/** Sends a query that was put together by hand. */
+	executeQuery(query: Query, signal?: AbortSignal): Promise<QueryResult> {
+		return runQuery(this.context, query, signal);
+	}
+
+	queryPage(
+		executionId: ManagedId,
+		cursor: string,
+		deadlineMicros: bigint,
+		options?: Abortable,
+	): Promise<QueryResult> {
+		return queryPage(this.context, executionId, cursor, deadlineMicros, options);
+	}
+
+	queryStatus(id: ManagedId, options?: Abortable): Promise<QueryExecutionStatus> {
+		return queryStatus(this.context, id, options);
+	}
+
+	cancelQuery(id: ManagedId, options?: Abortable): Promise<QueryExecutionStatus> {
+		return cancelQuery(this.context, id, options);
+	}
+
+	/** Which topic feeds which index. */
+	bindings(): Bindings {
+		return new Bindings(this.context);
+	}
+}
