@@ -1,6 +1,6 @@
 // Runs every check and test, each whatever the others did, and ends with one line: `N passed, N failed`.
 //   npm test [-- --only NAME …]     names: see `steps`
-//   npm run test:full               with the steps that are long, or not settled yet (docs/status.md)
+//   npm run test:full               with the steps that are long
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -184,7 +184,7 @@ const steps = {
 };
 
 /** Not part of `npm test`. */
-const long = ['c++ (wasm)'];
+const long = [];
 
 const full = process.argv.includes('--full');
 const only = process.argv.slice(2).filter((argument) => !['--only', '--full'].includes(argument));
