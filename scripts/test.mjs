@@ -176,6 +176,7 @@ const steps = {
 	'dev-server': () => vitest('dev-server'),
 	browser: () => vitest('browser'),
 	kill: () => vitest('kill'),
+	packaging: () => vitest('packaging'),
 	interop: () => {
 		// The first time, the clients are fetched: not within a test's time.
 		pythonClients();
