@@ -71,8 +71,8 @@ export default defineConfig({
 					include: ['tests/packaging/bundlers.test.ts'],
 					globalSetup: ['tests/packaging/support/install.ts'],
 					server: { deps: { external: [/\/dist\//] } },
-					testTimeout: 180_000,
-					hookTimeout: 180_000,
+					testTimeout: 200_000,
+					hookTimeout: 200_000,
 				},
 			},
 			{

@@ -2,7 +2,7 @@
 // Everything outside the clone goes to one cache folder, so that a second clone pays nothing.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -34,6 +34,7 @@ const packages = {
 	python: { 'python3-venv': '/usr/lib/python3.11/ensurepip/__init__.py' },
 	chromium: { chromium: '/usr/bin/chromium' },
 	firefox: { 'firefox-esr': '/usr/bin/firefox-esr' },
+	webkit: { 'webkit2gtk-driver': '/usr/bin/WebKitWebDriver', xvfb: '/usr/bin/Xvfb' },
 };
 
 export function run(command, args, options = {}) {
@@ -102,6 +103,26 @@ export function pythonClients() {
 		writeFileSync(join(folder, '.done'), '');
 	}
 	return join(folder, 'bin/python');
+}
+
+/**
+ * The folder whose node_modules has the bundlers, browser drivers and Node versions that packages are tried with;
+ * installs them the first time. They are large and nothing else needs them.
+ */
+export function packagingMatrix() {
+	setup('chromium', 'webkit');
+	const pinned = join(root, 'tests/packaging/matrix');
+	const lock = readFileSync(join(pinned, 'package-lock.json'));
+	const folder = join(cache, `matrix-${createHash('sha256').update(lock).digest('hex').slice(0, 12)}`);
+	if (!existsSync(join(folder, '.done'))) {
+		console.log('set-up: bundlers (a minute, once)');
+		mkdirSync(folder, { recursive: true });
+		for (const file of ['package.json', 'package-lock.json'])
+			copyFileSync(join(pinned, file), join(folder, file));
+		run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder });
+		writeFileSync(join(folder, '.done'), '');
+	}
+	return folder;
 }
 
 /** Installs the named groups (`build`, `test`, `chromium`, `firefox`) and returns the environment for the compilers. */

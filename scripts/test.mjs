@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:f
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { build } from './build.mjs';
-import { pythonClients, root, setup } from './setup.mjs';
+import { packagingMatrix, pythonClients, root, setup } from './setup.mjs';
 
 const jobs = String(cpus().length);
 const reports = join(root, 'build/reports');
@@ -177,6 +177,10 @@ const steps = {
 	browser: () => vitest('browser'),
 	kill: () => vitest('kill'),
 	packaging: () => vitest('packaging'),
+	bundlers: () => {
+		packagingMatrix();
+		return vitest('bundlers');
+	},
 	interop: () => {
 		// The first time, the clients are fetched: not within a test's time.
 		pythonClients();
@@ -185,7 +189,7 @@ const steps = {
 };
 
 /** Not part of `npm test`. */
-const long = [];
+const long = ['bundlers'];
 
 const full = process.argv.includes('--full');
 const only = process.argv.slice(2).filter((argument) => !['--only', '--full'].includes(argument));

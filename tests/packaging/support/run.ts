@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 170_000;
 
 /** Runs a program to its end; what it printed. Anything but exit code 0 is an error that shows all it said. */
 export function run(cwd: string, command: string, ...args: string[]): Promise<string> {
 	const child = spawn(command, args, {
 		cwd,
 		stdio: ['ignore', 'pipe', 'pipe'],
-		env: { ...process.env, NO_COLOR: '1', NODE_OPTIONS: '' },
+		env: { ...process.env, NO_COLOR: '1', NODE_OPTIONS: '', NEXT_TELEMETRY_DISABLED: '1' },
 	});
 	let output = '';
 	let errors = '';
