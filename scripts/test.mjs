@@ -1,10 +1,11 @@
 // Runs every check and test, each whatever the others did, and ends with one line: `N passed, N failed`.
 //   npm test [-- --only NAME …]     names: see `steps`
 //   npm run test:full               with the steps that are long
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
 import { packagingMatrix, pythonClients, root, setup } from './setup.mjs';
 
@@ -171,10 +172,10 @@ const steps = {
 	'c++ (wasm)': () => cppTests('wasm', (file) => catch2(process.execPath, [file, '--colour-mode', 'none'])),
 	'vectors (native)': () => vectors('--native'),
 	'vectors (wasm)': () => vectors(),
+	browser: () => vitest('browser'),
 	js: () => vitest('js'),
 	faults: () => vitest('faults'),
 	'dev-server': () => vitest('dev-server'),
-	browser: () => vitest('browser'),
 	kill: () => vitest('kill'),
 	packaging: () => vitest('packaging'),
 	bundlers: () => {
@@ -190,6 +191,31 @@ const steps = {
 
 /** Not part of `npm test`. */
 const long = ['bundlers'];
+
+/**
+ * In a whole run these go on beside the steps after `after`, which mostly wait: a process of its own that takes only what
+ * the others leave. None of those steps builds in build/wasm or build/sanitize.
+ */
+const beside = { after: 'browser', names: ['clang-tidy', 'c++ (wasm)'] };
+
+function startBeside() {
+	const log = join(reports, 'beside.log');
+	const output = openSync(log, 'w');
+	const script = fileURLToPath(import.meta.url);
+	const child = spawn('nice', ['-n', '19', process.execPath, script, '--only', ...beside.names], {
+		cwd: root,
+		env,
+		stdio: ['ignore', output, output],
+	});
+	return new Promise((resolve) => {
+		child.on('close', () => {
+			const text = readFileSync(log, 'utf8');
+			console.log(text);
+			const line = /(\d+) passed, (\d+) failed\s*$/.exec(text);
+			resolve(line ? { passed: Number(line[1]), failed: Number(line[2]) } : { passed: 0, failed: 1 });
+		});
+	});
+}
 
 const full = process.argv.includes('--full');
 const only = process.argv.slice(2).filter((argument) => !['--only', '--full'].includes(argument));
@@ -208,7 +234,9 @@ try {
 }
 mkdirSync(reports, { recursive: true });
 const results = [];
+let waiting;
 for (const name of chosen) {
+	if (only.length === 0 && beside.names.includes(name)) continue;
 	const started = Date.now();
 	console.log(`\n== ${name}`);
 	const result = steps[name]();
@@ -216,7 +244,9 @@ for (const name of chosen) {
 	console.log(
 		`== ${name}: ${result.passed} passed, ${result.failed} failed (${((Date.now() - started) / 1000).toFixed(0)} s)`,
 	);
+	if (only.length === 0 && name === beside.after) waiting = startBeside();
 }
+if (waiting !== undefined) results.push(await waiting);
 const total = sum(results);
 console.log(`\n${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed === 0 ? 0 : 1);
