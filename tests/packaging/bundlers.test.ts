@@ -2,12 +2,13 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { build as esbuild } from 'esbuild';
-import { createServer } from 'vite';
+import { createServer, build as viteBuild } from 'vite';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { launchChromium, type TestBrowser } from '../browser/support/browsers.js';
 import { run } from './support/run.js';
 import { type Server, TEN, tenServer } from './support/server.js';
 import { type Site, serve } from './support/site.js';
+import { launchWebKit } from './support/webkit.js';
 
 declare const read: (ws: string, entry: string) => Promise<{ numbers?: number[] }>;
 
@@ -150,6 +151,31 @@ describe('a page reads ten records, made by', () => {
 			rmSync(folder, { recursive: true, force: true });
 		}
 	});
+});
+
+it('WebKit reads ten records on a page that Vite built, and on one without a bundler', async () => {
+	await viteBuild({
+		root: page,
+		configFile: false,
+		logLevel: 'warn',
+		base: './',
+		build: { outDir: join(project, 'built'), emptyOutDir: true },
+	});
+	const site = await serve(project);
+	const webkit = await launchWebKit(require);
+	try {
+		const opened = await webkit.page();
+		for (const path of ['/built/index.html', '/page/unbundled.html']) {
+			await opened.open(`${site.address}${path}`);
+			for (const entry of BOTH) {
+				const outcome = await opened.run(([ws, which]) => read(ws, which), [server.ws, entry] as const);
+				expect(outcome).toMatchObject({ numbers: TEN });
+			}
+		}
+	} finally {
+		await webkit.close();
+		await site.close();
+	}
 });
 
 it('Node 22 reads ten records with the WebSocket that it brings', async () => {
