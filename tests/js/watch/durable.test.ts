@@ -8,6 +8,7 @@ import {
 	HistoryLostError,
 	InvalidError,
 	PositionConflictError,
+	StorageError,
 	UnsupportedError,
 } from '../../../js/errors/index.js';
 import { IndexedDbStore } from '../../../js/storage/indexed-db-store.js';
@@ -463,6 +464,19 @@ describe('storage that fails', () => {
 		});
 		return { mend: () => spy.mockRestore() };
 	}
+
+	it('a damaged position ends the watcher before anything is read, and nothing starts anew in memory', async () => {
+		const { watcher, store, core } = await setUp();
+		vi.spyOn(store, 'read').mockRejectedValue(
+			new StorageError('damaged', { reason: 'corrupted', retryable: false }),
+		);
+		const reading = (async () => {
+			for await (const _ of watcher.follow()) throw new Error('something was read');
+		})();
+		await expect(reading).rejects.toMatchObject({ kind: 'storage', reason: 'corrupted' });
+		expect(core.named('read')).toEqual([]);
+		expect(watcher.persistence).toBe('persistent');
+	});
 
 	it('the feed goes on in memory: one event, commit does not call its function', async () => {
 		const { watcher, store } = await setUp();
