@@ -220,6 +220,7 @@ class Run {
 
   void answer_open() {
     if (chance(15)) return fails();
+    if (chance(4)) return loses();
     if (asked_ == From::position && model_.reached < log_.first) return loses();
     look();
     model_.at = asked_ == From::position ? model_.reached : log_.head;
