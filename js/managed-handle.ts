@@ -1,3 +1,5 @@
+import { feedSource, type TopicSourceOptions, topicSource } from './changefeed/sources.js';
+import type { RangeAdvanced, RowChange, Source } from './changefeed/types.js';
 import type { Abortable } from './connect/abort.js';
 import { ConnectingHandle } from './connect/entry.js';
 import type { ManagedId } from './connect/identity.js';
@@ -56,6 +58,16 @@ export class ManagedHandle extends ConnectingHandle {
 
 	cancelQuery(id: ManagedId, options?: Abortable): Promise<QueryExecutionStatus> {
 		return cancelQuery(this.context, id, options);
+	}
+
+	/** The change feed as the source of a `Consumer`: the collections that it watches are indexes. */
+	feedSource(options?: { intervalMs?: number }): Source<RangeAdvanced> {
+		return feedSource(this.context, options);
+	}
+
+	/** Any topic as the source of a `Consumer`: `map` says which row change a record stands for. */
+	topicSource(topic: { stream: string; name: string }, options: TopicSourceOptions): Source<RowChange> {
+		return topicSource(this.context, { stream: topic.stream, topic: topic.name }, options);
 	}
 
 	/** Which topic feeds which index. */

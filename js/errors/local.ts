@@ -1,22 +1,22 @@
 import { LaserError } from './error.js';
 
-/** History that a durable watcher needs is gone, again and again at one place. */
+/** History that is needed to go on is gone. Where it was lost in a topic, the place is named. */
 export class HistoryLostError extends LaserError {
 	static override readonly label = 'HistoryLostError';
 	readonly kind = 'history-lost';
-	readonly partitionId: number;
-	readonly asked: bigint;
+	readonly partitionId: number | undefined;
+	readonly asked: bigint | undefined;
 	readonly firstAvailable: bigint | undefined;
 
 	constructor(
 		message: string,
-		about: { partitionId: number; asked: bigint; firstAvailable: bigint | undefined },
+		about?: { partitionId: number; asked: bigint; firstAvailable: bigint | undefined },
 		options?: ErrorOptions,
 	) {
 		super(message, options);
-		this.partitionId = about.partitionId;
-		this.asked = about.asked;
-		this.firstAvailable = about.firstAvailable;
+		this.partitionId = about?.partitionId;
+		this.asked = about?.asked;
+		this.firstAvailable = about?.firstAvailable;
 	}
 }
 
