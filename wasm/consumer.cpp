@@ -44,55 +44,43 @@ class ConsumerCore {
     for (auto& part : seed) part = number();
     consumer_.emplace(options, seed);
   }
-  // Tape: realm, database, name and whether it is a system collection, of one after another.
-  void watch(std::uint32_t length, double mono, double wall) {
-    const tape::Value list{input_.first(length)};
-    WatchSet set;
-    auto item = list.first();
-    for (auto left = list.count() / 4; left > 0; --left) {
-      Collection collection;
-      for (auto* part : {&collection.realm, &collection.database, &collection.name}) {
-        *part = item.text();
-        item = item.next();
+  // One input. What a number means depends on it; bytes lie in the input. One method for all: each costs
+  // glue.
+  std::uint32_t tell(std::uint32_t what, std::uint32_t generation, std::uint32_t detail, double number,
+                     std::uint32_t length, double mono, double wall) {
+    auto& consumer = *consumer_;
+    const auto now = at(mono, wall);
+    const auto bytes = input_.first(length);
+    switch (static_cast<Told>(what)) {
+      case Told::watch: consumer.set_watched(watch_set(bytes), now); break;
+      case Told::run:  // `detail`: there is a position
+        return consumer.run(detail != 0 ? std::optional<PositionView>(bytes) : std::nullopt, now) ? 1 : 0;
+      case Told::stop: consumer.stop(now); break;
+      case Told::hold: consumer.hold(detail != 0); break;
+      case Told::wake: consumer.wake(now); break;
+      case Told::opened: consumer.opened(generation, bytes, now); break;
+      case Told::change: {
+        // `detail`: the op, and as bits 8 system, 16 before, 32 after. `number`: its time in µs, exact below
+        // 2^53.
+        const Outline about{static_cast<Op>(detail & 7), (detail & 8) != 0, (detail & 16) != 0,
+                            (detail & 32) != 0, number > 0 ? static_cast<std::uint64_t>(number) : 0};
+        return consumer.change(generation, about, bytes, now) ? 1 : 0;
       }
-      collection.system = item.boolean();
-      item = item.next();
-      set.add(std::move(collection));
+      case Told::idle: return consumer.idle(generation, bytes, now) ? 1 : 0;
+      case Told::failed: {
+        // `detail`: the kind, and as bit 4 a shared cause. `number`: a delay of its own in ms, negative for
+        // none.
+        SourceFailure failure{static_cast<SourceFailure::Kind>(detail & 3), (detail & 4) != 0, std::nullopt};
+        if (number >= 0) failure.delay_micros = micros(number);
+        consumer.failed(generation, failure, now);
+        break;
+      }
+      case Told::handled: consumer.handled(now); break;
+      case Told::handler_failed: consumer.handler_failed(now); break;
+      case Told::next_attempt: return consumer.next_attempt(now);
     }
-    consumer_->set_watched(std::move(set), at(mono, wall));
+    return 0;
   }
-
-  std::uint32_t run(std::uint32_t has_position, std::uint32_t length, double mono, double wall) {
-    std::optional<PositionView> from;
-    if (has_position != 0) from = input_.first(length);
-    return consumer_->run(from, at(mono, wall)) ? 1 : 0;
-  }
-  void stop(double mono, double wall) { consumer_->stop(at(mono, wall)); }
-  void hold(std::uint32_t held) { consumer_->hold(held != 0); }
-  void wake(double mono, double wall) { consumer_->wake(at(mono, wall)); }
-
-  void opened(std::uint32_t generation, std::uint32_t length, double mono, double wall) {
-    consumer_->opened(generation, input_.first(length), at(mono, wall));
-  }
-  // `outline`: the op, and as bits 8 system, 16 before, 32 after. `at_micros` is exact below 2^53.
-  std::uint32_t change(std::uint32_t generation, std::uint32_t outline, double at_micros,
-                       std::uint32_t length, double mono, double wall) {
-    const Outline about{static_cast<Op>(outline & 7), (outline & 8) != 0, (outline & 16) != 0,
-                        (outline & 32) != 0, at_micros > 0 ? static_cast<std::uint64_t>(at_micros) : 0};
-    return consumer_->change(generation, about, input_.first(length), at(mono, wall)) ? 1 : 0;
-  }
-  std::uint32_t idle(std::uint32_t generation, std::uint32_t length, double mono, double wall) {
-    return consumer_->idle(generation, input_.first(length), at(mono, wall)) ? 1 : 0;
-  }
-  // `kind`: of SourceFailure, and as bit 4 a shared cause. No `delay_ms` of its own: negative.
-  void failed(std::uint32_t generation, std::uint32_t kind, double delay_ms, double mono, double wall) {
-    SourceFailure failure{static_cast<SourceFailure::Kind>(kind & 3), (kind & 4) != 0, std::nullopt};
-    if (delay_ms >= 0) failure.delay_micros = micros(delay_ms);
-    consumer_->failed(generation, failure, at(mono, wall));
-  }
-  std::uint32_t next_attempt(double mono, double wall) { return consumer_->next_attempt(at(mono, wall)); }
-  void handled(double mono, double wall) { consumer_->handled(at(mono, wall)); }
-  void handler_failed(double mono, double wall) { consumer_->handler_failed(at(mono, wall)); }
 
   // The kind of an action, its parts in the descriptor.
   std::uint32_t poll(double mono, double wall) {
@@ -115,16 +103,48 @@ class ConsumerCore {
   }
   double deadline() const { return ms_or_none(consumer_->poll_deadline()); }
 
-  // 1 with address and length in the descriptor; 0: there is none.
-  std::uint32_t position() { return place(consumer_->position()); }
-  std::uint32_t gap_position() { return place(consumer_->gap_position()); }
-
- private:
-  std::uint32_t place(std::optional<PositionView> position) {
+  // Of the position reached, or of the gap. 1 with address and length in the descriptor; 0: there is none.
+  std::uint32_t position(std::uint32_t of_gap) {
+    const auto position = of_gap != 0 ? consumer_->gap_position() : consumer_->position();
     descriptor_.reset();
     if (!position) return 0;
     descriptor_.put(*position);
     return 1;
+  }
+
+ private:
+  // As INPUTS in js/core/consumer.ts.
+  enum class Told : std::uint32_t {
+    watch,
+    run,
+    stop,
+    hold,
+    wake,
+    opened,
+    change,
+    idle,
+    failed,
+    handled,
+    handler_failed,
+    next_attempt,
+  };
+
+  // Tape: realm, database, name and whether it is a system collection, of one after another.
+  static WatchSet watch_set(std::span<const std::uint8_t> bytes) {
+    const tape::Value list{bytes};
+    WatchSet set;
+    auto item = list.first();
+    for (auto left = list.count() / 4; left > 0; --left) {
+      Collection collection;
+      for (auto* part : {&collection.realm, &collection.database, &collection.name}) {
+        *part = item.text();
+        item = item.next();
+      }
+      collection.system = item.boolean();
+      item = item.next();
+      set.add(std::move(collection));
+    }
+    return set;
   }
 
   Input input_;
@@ -135,14 +155,16 @@ class ConsumerCore {
 class LazyCore {
  public:
   explicit LazyCore(double grace_ms) : lazy_(micros(grace_ms)) {}
-  std::uint32_t acquire() { return lazy_.acquire(); }
-  std::uint32_t release(std::uint32_t subscriber, double mono, double wall) {
-    return lazy_.release(subscriber, at(mono, wall)) ? 1 : 0;
-  }
-  void close() { lazy_.close(); }
-  void ended() { lazy_.ended(); }
-  std::uint32_t poll(double mono, double wall) {
-    return static_cast<std::uint32_t>(lazy_.poll(at(mono, wall)));
+  // `what`: as LAZY_INPUTS in js/core/consumer.ts.
+  std::uint32_t tell(std::uint32_t what, std::uint32_t subscriber, double mono, double wall) {
+    const auto now = at(mono, wall);
+    switch (what) {
+      case 0: return lazy_.acquire();
+      case 1: return lazy_.release(subscriber, now) ? 1 : 0;
+      case 2: lazy_.close(); return 0;
+      case 3: lazy_.ended(); return 0;
+      default: return static_cast<std::uint32_t>(lazy_.poll(now));
+    }
   }
   double deadline() const { return ms_or_none(lazy_.poll_deadline()); }
 
@@ -158,29 +180,13 @@ EMSCRIPTEN_BINDINGS(consumer) {
       .function("input", &ConsumerCore::input)
       .function("descriptor", &ConsumerCore::descriptor)
       .function("start", &ConsumerCore::start)
-      .function("watch", &ConsumerCore::watch)
-      .function("run", &ConsumerCore::run)
-      .function("stop", &ConsumerCore::stop)
-      .function("hold", &ConsumerCore::hold)
-      .function("wake", &ConsumerCore::wake)
-      .function("opened", &ConsumerCore::opened)
-      .function("change", &ConsumerCore::change)
-      .function("idle", &ConsumerCore::idle)
-      .function("failed", &ConsumerCore::failed)
-      .function("nextAttempt", &ConsumerCore::next_attempt)
-      .function("handled", &ConsumerCore::handled)
-      .function("handlerFailed", &ConsumerCore::handler_failed)
+      .function("tell", &ConsumerCore::tell)
       .function("poll", &ConsumerCore::poll)
       .function("deadline", &ConsumerCore::deadline)
-      .function("position", &ConsumerCore::position)
-      .function("gapPosition", &ConsumerCore::gap_position);
+      .function("position", &ConsumerCore::position);
   emscripten::class_<LazyCore>("Lazy")
       .constructor<double>()
-      .function("acquire", &LazyCore::acquire)
-      .function("release", &LazyCore::release)
-      .function("close", &LazyCore::close)
-      .function("ended", &LazyCore::ended)
-      .function("poll", &LazyCore::poll)
+      .function("tell", &LazyCore::tell)
       .function("deadline", &LazyCore::deadline);
 }
 

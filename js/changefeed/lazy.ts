@@ -69,13 +69,17 @@ export class Lazy<C extends Change = Change> {
 		this.#isClosed = true;
 		for (const member of this.#members) member.leave();
 		this.#members.clear();
-		this.#core?.close();
+		this.#core?.close(this.#now);
 		this.#work();
+	}
+
+	get #now() {
+		return this.#consumer.clock.now();
 	}
 
 	#enter(member: Member<C>): void {
 		if (this.#core !== undefined) {
-			member.id = this.#core.acquire();
+			member.id = this.#core.acquire(this.#now);
 			this.#work();
 			return;
 		}
@@ -86,7 +90,7 @@ export class Lazy<C extends Change = Change> {
 			.then((module) => {
 				if (this.#isClosed) return;
 				this.#core = new LazyCore(module, this.#graceMs);
-				for (const one of this.#members) one.id = this.#core.acquire();
+				for (const one of this.#members) one.id = this.#core.acquire(this.#now);
 				this.#work();
 			})
 			.catch((error: unknown) => this.#failAll(error))
@@ -98,7 +102,7 @@ export class Lazy<C extends Change = Change> {
 	#release(member: Member<C>): void {
 		if (!this.#members.delete(member)) return;
 		member.leave();
-		if (member.id !== 0) this.#core?.release(member.id, this.#consumer.clock.now());
+		if (member.id !== 0) this.#core?.release(member.id, this.#now);
 		this.#work();
 	}
 
@@ -136,7 +140,7 @@ export class Lazy<C extends Change = Change> {
 			this.#failAll(error);
 		}
 		this.#isRunning = false;
-		this.#core?.ended();
+		this.#core?.ended(this.#now);
 		this.#work();
 	}
 

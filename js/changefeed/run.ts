@@ -79,7 +79,7 @@ export class Run<C extends Change> {
 	}
 
 	hold(held: boolean): void {
-		this.#act((core) => core.hold(held));
+		this.#act((core) => core.hold(held, this.#now));
 	}
 
 	get #now() {

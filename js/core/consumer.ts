@@ -7,40 +7,51 @@ export interface NativeConsumer {
 	input(length: number): number;
 	descriptor(): number;
 	start(length: number): void;
-	watch(length: number, mono: number, wall: number): void;
-	run(hasPosition: number, length: number, mono: number, wall: number): number;
-	stop(mono: number, wall: number): void;
-	hold(held: number): void;
-	wake(mono: number, wall: number): void;
-	opened(generation: number, length: number, mono: number, wall: number): void;
-	change(
+	/** An input by its place in `INPUTS`. */
+	tell(
+		what: number,
 		generation: number,
-		outline: number,
-		atMicros: number,
+		detail: number,
+		number: number,
 		length: number,
 		mono: number,
 		wall: number,
 	): number;
-	idle(generation: number, length: number, mono: number, wall: number): number;
-	failed(generation: number, kind: number, delayMs: number, mono: number, wall: number): void;
-	nextAttempt(mono: number, wall: number): number;
-	handled(mono: number, wall: number): void;
-	handlerFailed(mono: number, wall: number): void;
 	poll(mono: number, wall: number): number;
 	deadline(): number;
-	position(): number;
-	gapPosition(): number;
+	/** Of the gap, or the one reached. */
+	position(ofGap: number): number;
 	delete(): void;
 }
 
 export interface NativeLazy {
-	acquire(): number;
-	release(subscriber: number, mono: number, wall: number): number;
-	close(): void;
-	ended(): void;
-	poll(mono: number, wall: number): number;
+	/** An input by its place in `LAZY_INPUTS`. */
+	tell(what: number, subscriber: number, mono: number, wall: number): number;
 	deadline(): number;
 	delete(): void;
+}
+
+const INPUTS = [
+	'watch',
+	'run',
+	'stop',
+	'hold',
+	'wake',
+	'opened',
+	'change',
+	'idle',
+	'failed',
+	'handled',
+	'handler_failed',
+	'next_attempt',
+] as const;
+const LAZY_INPUTS = ['acquire', 'release', 'close', 'ended', 'poll'] as const;
+
+interface Details {
+	generation?: number;
+	detail?: number;
+	number?: number;
+	bytes?: Uint8Array;
 }
 
 /** What the target that has consumers brings along beside `Glue`. */
@@ -136,51 +147,52 @@ export class ConsumerCore {
 		this.#native = new Consumer();
 		this.#descriptor = this.#native.descriptor();
 		this.#native.start(
-			this.#write([
-				options.firstMs,
-				options.longestMs,
-				ON_HISTORY_LOST.indexOf(options.onHistoryLost),
-				...options.seed,
-			]),
+			this.#put(
+				this.#tape.encode([
+					options.firstMs,
+					options.longestMs,
+					ON_HISTORY_LOST.indexOf(options.onHistoryLost),
+					...options.seed,
+				]),
+			),
 		);
 	}
 
 	watch(collections: readonly CollectionEntry[], now: Now): void {
 		const list = collections.flatMap((one) => [one.realm, one.database, one.collection, one.system]);
-		this.#native.watch(this.#write(list), now.mono, now.wall);
+		this.#tell('watch', now, { bytes: this.#tape.encode(list) });
 	}
 
 	run(from: Uint8Array | undefined, now: Now): boolean {
-		const length = from === undefined ? 0 : this.#put(from);
-		return this.#native.run(from === undefined ? 0 : 1, length, now.mono, now.wall) !== 0;
+		return this.#tell('run', now, from === undefined ? {} : { detail: 1, bytes: from }) !== 0;
 	}
 
 	stop(now: Now): void {
-		this.#native.stop(now.mono, now.wall);
+		this.#tell('stop', now);
 	}
 
-	hold(held: boolean): void {
-		this.#native.hold(held ? 1 : 0);
+	hold(held: boolean, now: Now): void {
+		this.#tell('hold', now, { detail: held ? 1 : 0 });
 	}
 
 	wake(now: Now): void {
-		this.#native.wake(now.mono, now.wall);
+		this.#tell('wake', now);
 	}
 
 	opened(generation: number, position: Uint8Array, now: Now): void {
-		this.#native.opened(generation, this.#put(position), now.mono, now.wall);
+		this.#tell('opened', now, { generation, bytes: position });
 	}
 
 	/** False: it is expected no more. */
 	change(generation: number, about: Outline, position: Uint8Array, now: Now): boolean {
-		const outline =
+		const detail =
 			OPS.indexOf(about.op) | (about.system ? 8 : 0) | (about.hasBefore ? 16 : 0) | (about.hasAfter ? 32 : 0);
-		const length = this.#put(position);
-		return this.#native.change(generation, outline, Number(about.atMicros), length, now.mono, now.wall) !== 0;
+		const number = Number(about.atMicros);
+		return this.#tell('change', now, { generation, detail, number, bytes: position }) !== 0;
 	}
 
 	idle(generation: number, position: Uint8Array, now: Now): boolean {
-		return this.#native.idle(generation, this.#put(position), now.mono, now.wall) !== 0;
+		return this.#tell('idle', now, { generation, bytes: position }) !== 0;
 	}
 
 	failed(
@@ -188,20 +200,20 @@ export class ConsumerCore {
 		failure: { kind: FailureKind; sharedCause: boolean; delayMs: number | undefined },
 		now: Now,
 	): void {
-		const kind = FAILURES.indexOf(failure.kind) | (failure.sharedCause ? 4 : 0);
-		this.#native.failed(generation, kind, failure.delayMs ?? -1, now.mono, now.wall);
+		const detail = FAILURES.indexOf(failure.kind) | (failure.sharedCause ? 4 : 0);
+		this.#tell('failed', now, { generation, detail, number: failure.delayMs ?? -1 });
 	}
 
 	nextAttempt(now: Now): number {
-		return this.#native.nextAttempt(now.mono, now.wall);
+		return this.#tell('next_attempt', now);
 	}
 
 	handled(now: Now): void {
-		this.#native.handled(now.mono, now.wall);
+		this.#tell('handled', now);
 	}
 
 	handlerFailed(now: Now): void {
-		this.#native.handlerFailed(now.mono, now.wall);
+		this.#tell('handler_failed', now);
 	}
 
 	poll(now: Now): ConsumerAction {
@@ -251,11 +263,11 @@ export class ConsumerCore {
 	}
 
 	position(): Uint8Array | undefined {
-		return this.#place(this.#native.position());
+		return this.#place(this.#native.position(0));
 	}
 
 	gapPosition(): Uint8Array | undefined {
-		return this.#place(this.#native.gapPosition());
+		return this.#place(this.#native.position(1));
 	}
 
 	dispose(): void {
@@ -269,8 +281,14 @@ export class ConsumerCore {
 		return this.#memory.copy(words[at]!, words[at + 1]!);
 	}
 
-	#write(value: unknown): number {
-		return this.#put(this.#tape.encode(value));
+	#tell(
+		what: (typeof INPUTS)[number],
+		now: Now,
+		{ generation = 0, detail = 0, number = 0, bytes }: Details = {},
+	): number {
+		const length = bytes === undefined ? 0 : this.#put(bytes);
+		const input = INPUTS.indexOf(what);
+		return this.#native.tell(input, generation, detail, number, length, now.mono, now.wall);
 	}
 
 	#put(bytes: Uint8Array): number {
@@ -290,24 +308,24 @@ export class LazyCore {
 		this.#native = new Lazy(graceMs);
 	}
 
-	acquire(): number {
-		return this.#native.acquire();
+	acquire(now: Now): number {
+		return this.#tell('acquire', now);
 	}
 
 	release(subscriber: number, now: Now): void {
-		this.#native.release(subscriber, now.mono, now.wall);
+		this.#tell('release', now, subscriber);
 	}
 
-	close(): void {
-		this.#native.close();
+	close(now: Now): void {
+		this.#tell('close', now);
 	}
 
-	ended(): void {
-		this.#native.ended();
+	ended(now: Now): void {
+		this.#tell('ended', now);
 	}
 
 	poll(now: Now): LazyAction {
-		return LAZY_ACTIONS[this.#native.poll(now.mono, now.wall)]!;
+		return LAZY_ACTIONS[this.#tell('poll', now)]!;
 	}
 
 	deadline(): number | undefined {
@@ -317,5 +335,9 @@ export class LazyCore {
 
 	dispose(): void {
 		this.#native.delete();
+	}
+
+	#tell(what: (typeof LAZY_INPUTS)[number], now: Now, subscriber = 0): number {
+		return this.#native.tell(LAZY_INPUTS.indexOf(what), subscriber, now.mono, now.wall);
 	}
 }

@@ -237,7 +237,8 @@ bool Consumer::observe(Action& action) {
   }
   if (untold_lag_) {
     action.kind = Action::Kind::feed_lag;
-    action.micros = *std::exchange(untold_lag_, std::nullopt);
+    action.micros = *untold_lag_;
+    untold_lag_.reset();
     return true;
   }
   const bool open = stream_open();

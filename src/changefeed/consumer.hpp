@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -80,7 +81,7 @@ struct Action {
 // or another watched set in between make the change come again, and none is passed over.
 class Consumer {
  public:
-  static constexpr std::size_t max_position = 64 * 1024;
+  static constexpr std::size_t max_position = std::size_t{64} * 1024;
   static constexpr std::uint32_t max_resets = 3;  // at one position, before the run gives up
   // The wall clock ahead of the monotonic one by this much since the last look: the machine slept.
   static constexpr std::uint64_t wake_micros = micros_from_ms(5'000);
