@@ -66,7 +66,13 @@ it('Node: require() works as import does', async () => {
 
 describe('importing is harmless', () => {
 	it('on a server: no global of a page or of the network is looked at', async () => {
-		const entries = [...ENTRIES, ...SMALL, 'tidemark/file-store', 'tidemark/durable-object'];
+		const entries = [
+			...ENTRIES,
+			...SMALL,
+			'tidemark/file-store',
+			'tidemark/durable-object',
+			'tidemark/opentelemetry',
+		];
 		expect(await run(folder, process.execPath, '--no-warnings', 'traps.mjs', ...entries)).toBe('[]\n');
 	});
 
