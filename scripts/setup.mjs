@@ -37,6 +37,9 @@ const packages = {
 	webkit: { 'webkit2gtk-driver': '/usr/bin/WebKitWebDriver', xvfb: '/usr/bin/Xvfb' },
 };
 
+// Standard output is the caller's: what is being set up is told on standard error.
+const progress = ['ignore', 2, 2];
+
 export function run(command, args, options = {}) {
 	const { quiet = false, ...rest } = options;
 	const result = spawnSync(command, args, {
@@ -70,7 +73,7 @@ function installPackages(groups) {
 		throw new Error(`Some Debian packages are missing. Run this once, then try again:\n  sudo ${line}`);
 	console.log(`set-up: ${line}`);
 	const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-	run('apt-get', ['update', '-qq'], { env });
+	run('apt-get', ['update', '-qq'], { env, stdio: progress });
 	run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...missing], { env, quiet: true });
 }
 
@@ -82,7 +85,7 @@ function installNodePackages() {
 	if (existsSync(mark) && readFileSync(mark, 'utf8') === lock) return;
 	console.log('set-up: npm install');
 	// Not `npm ci`: it refuses a lock file that lacks optional packages of other platforms, which a registry may not serve.
-	run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
+	run('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error'], { stdio: progress });
 	writeFileSync(mark, lock);
 }
 
@@ -135,8 +138,8 @@ export function setup(...groups) {
 	mkdirSync(cache, { recursive: true });
 	if (!existsSync(join(emscripten, '.done')))
 		console.log(`set-up: Emscripten 3.1.69 into ${emscripten} (about three minutes, once)`);
-	run('bash', [join(root, 'scripts/toolchain/emscripten.sh'), emscripten]);
-	run('bash', [join(root, 'scripts/toolchain/cpp-libraries.sh'), libraries]);
+	run('bash', [join(root, 'scripts/toolchain/emscripten.sh'), emscripten], { stdio: progress });
+	run('bash', [join(root, 'scripts/toolchain/cpp-libraries.sh'), libraries], { stdio: progress });
 	const scripts = join(emscripten, 'root/usr/share/emscripten');
 	return {
 		...process.env,

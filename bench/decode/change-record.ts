@@ -102,13 +102,13 @@ export async function run(options: { wasm?: WasmSource; rounds?: Partial<Rounds>
 	agree(subjects.map(({ name, run }) => ({ name, records: run() as Record<string, unknown>[] })));
 	const medians = interleaved(subjects, { warm: 40, timed: 81, ...options.rounds });
 	wasm.dispose();
-	return Array.from(medians, ([subject, value]) => ({
+	return Array.from(medians, ([subject, timing]) => ({
 		bench: BENCH,
 		runtime: runtimeName(),
 		subject,
 		metric: 'objects_ms',
-		value,
 		unit: 'ms',
+		...timing,
 	}));
 }
 

@@ -4,9 +4,17 @@ export interface Result {
 	runtime: 'node' | 'chromium';
 	subject: string;
 	metric: string;
+	/** The median of the rounds. */
 	value: number;
 	unit: string;
+	/** The fastest round: on a busy machine medians flatter what fits between two turns of the scheduler, this does not. */
+	best?: number;
+	/** Lower and upper quartile of the rounds. */
+	spread?: [number, number];
 }
+
+/** Of one subject's rounds, in milliseconds. */
+export type Timing = Required<Pick<Result, 'value' | 'best' | 'spread'>>;
 
 export interface Subject {
 	readonly name: string;
@@ -25,7 +33,7 @@ export interface Rounds {
  * all of them alike. The median of each, in milliseconds. Garbage is collected between turns where the runtime allows it, so
  * that nobody pays for what another one dropped.
  */
-export function interleaved(subjects: readonly Subject[], rounds: Rounds): Map<string, number> {
+export function interleaved(subjects: readonly Subject[], rounds: Rounds): Map<string, Timing> {
 	const times = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
 	let kept: unknown;
 	for (let round = -rounds.warm; round < rounds.timed; round++) {
@@ -40,13 +48,13 @@ export function interleaved(subjects: readonly Subject[], rounds: Rounds): Map<s
 			if (round >= 0) times.get(subject.name)!.push(took);
 		}
 	}
-	return new Map(Array.from(times, ([name, values]) => [name, median(values)]));
+	return new Map(Array.from(times, ([name, values]) => [name, timing(values)]));
 }
 
-function median(values: number[]): number {
+function timing(values: number[]): Timing {
 	const sorted = values.toSorted((a, b) => a - b);
-	const middle = sorted.length >>> 1;
-	return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+	const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)]!;
+	return { value: at(0.5), best: at(0), spread: [at(0.25), at(0.75)] };
 }
 
 export function runtimeName(): Result['runtime'] {

@@ -197,12 +197,12 @@ export async function run(options: { wasm?: WasmSource; rounds?: Partial<Rounds>
 	const results: Result[] = [];
 	for (const [metric, subjects] of Object.entries(tasks)) {
 		const medians = interleaved(subjects as { name: string; run: () => unknown }[], {
-			warm: 8,
-			timed: 31,
+			warm: 5,
+			timed: 21,
 			...options.rounds,
 		});
-		for (const [subject, value] of medians)
-			results.push({ bench: BENCH, runtime: runtimeName(), subject, metric, value, unit: 'ms' });
+		for (const [subject, timing] of medians)
+			results.push({ bench: BENCH, runtime: runtimeName(), subject, metric, unit: 'ms', ...timing });
 	}
 	wasm.dispose();
 	return results;

@@ -70,7 +70,8 @@ function native(pages, folder) {
 	const ran = spawnSync(join(build, 'bench/decode/bench_decode'), files, { encoding: 'utf8' });
 	if (ran.status !== 0) throw new Error(`bench_decode ended with ${ran.status}: ${ran.stderr}`);
 	const line = { bench: 'query-reply', runtime: 'node', subject: 'native', metric: 'columns_ms', unit: 'ms' };
-	return [{ ...line, value: Number(ran.stdout) }];
+	const [value, best, lower, upper] = ran.stdout.trim().split(' ').map(Number);
+	return [{ ...line, value, best, spread: [lower, upper] }];
 }
 
 const PAGE = `<!doctype html><meta charset="utf-8"><title>decode</title><script type="module" src="/page.js"></script>`;

@@ -68,6 +68,8 @@ export async function rounds(subjects, runtime) {
 		metric: 'records_per_s',
 		value: Math.round(median(all)),
 		unit: 'records/s',
+		best: Math.max(...all),
+		spread: [Math.min(...all), Math.max(...all)],
 	}));
 }
 
