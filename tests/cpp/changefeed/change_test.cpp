@@ -1,5 +1,7 @@
 #include "changefeed/change.hpp"
 
+#include <algorithm>
+
 #include "changefeed/support.hpp"
 
 namespace tidemark::changefeed::test {
@@ -65,7 +67,7 @@ TEST_CASE("jitter spreads a thousand consumers over the whole wait") {
     for (int drawn = 0; drawn < 8; ++drawn) random.next();
     const auto wait = backoff.jittered(7, random);
     REQUIRE(wait <= 5'000'000);
-    ++tenths[std::min<std::uint64_t>(wait / 500'000, 9)];
+    ++tenths[static_cast<std::size_t>(std::min<std::uint64_t>(wait / 500'000, 9))];
   }
   for (const auto count : tenths) {
     CHECK(count > 50);
