@@ -80,7 +80,8 @@ export class QueryResult {
 	readonly rowCount: number;
 	readonly page: QueryPage;
 	readonly context: QueryContext;
-	readonly #scores: QueryColumn | undefined;
+	/** Of a search: one score a row, kind float. */
+	readonly scores: QueryColumn | undefined;
 	#rows: readonly QueryRow[] | undefined;
 
 	/** @internal */
@@ -90,7 +91,7 @@ export class QueryResult {
 		this.rowCount = page.rows;
 		this.page = pageOf(page.details.page as WirePage);
 		this.context = contextOf(page.details.context as WireContext);
-		this.#scores = page.scores;
+		this.scores = page.scores;
 	}
 
 	/** The rows as typed values: every kind stays apart from every other. */
@@ -109,7 +110,7 @@ export class QueryResult {
 
 	#makeRows(): QueryRow[] {
 		const readers = this.fields.map(({ fieldType }, index) => typedReader(this.columns[index]!, fieldType));
-		const score = this.#scores === undefined ? undefined : plainReader(this.#scores, { kind: 'float' });
+		const score = this.scores === undefined ? undefined : plainReader(this.scores, { kind: 'float' });
 		return Array.from({ length: this.rowCount }, (_, row) => {
 			const values = readers.map((read) => read(row));
 			const scored = score?.(row) as number | null | undefined;
