@@ -5,6 +5,7 @@ import { ConnectingHandle } from './connect/entry.js';
 import type { ManagedId } from './connect/identity.js';
 import { Bindings } from './managed/bindings.js';
 import { Projections } from './managed/projections.js';
+import { Schemas } from './managed/schemas.js';
 import {
 	cancelQuery,
 	type QueryExecutionStatus,
@@ -21,6 +22,11 @@ export class ManagedHandle extends ConnectingHandle {
 	/** How records become rows. */
 	projections(): Projections {
 		return new Projections(this.context);
+	}
+
+	/** How records are written. */
+	schemas(): Schemas {
+		return new Schemas(this.context);
 	}
 
 	/** A query on an index. */

@@ -14,6 +14,8 @@ export interface Link {
 	readonly settings: Settings;
 	readonly held: HeldCapabilities;
 	readonly connection: LaserConnection;
+	/** Work that cannot wait behind a query, over a connection of its own that ends with it. */
+	beside<T>(work: (context: Context) => Promise<T>): Promise<T>;
 }
 
 export interface CallOptions {
@@ -25,6 +27,8 @@ export interface CallOptions {
 	ungated?: boolean | undefined;
 	/** Of creates: it is to exist afterwards, whoever made it. */
 	ensure?: boolean | undefined;
+	/** The result's names are a user's own: they stay as they are. */
+	resultAsIs?: boolean;
 	signal?: Abortable;
 }
 
@@ -87,6 +91,7 @@ export class Context {
 					...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
 					...(ungated === undefined ? {} : { ungated }),
 					...(options.ensure === undefined ? {} : { ensure: options.ensure }),
+					...(options.resultAsIs ? { resultAsIs: true } : {}),
 				},
 				now,
 			),

@@ -72,7 +72,15 @@ export async function openContext(
 		throw error;
 	}
 	probeEverySession(driver, held);
-	const link: Link = { driver, settings, held, connection: new LaserConnection(driver, held) };
+	const beside: Link['beside'] = async (work) => {
+		const other = await openContext(url, { ...options, signal: undefined }, world);
+		try {
+			return await work(other);
+		} finally {
+			await other.driver.close();
+		}
+	};
+	const link: Link = { driver, settings, held, connection: new LaserConnection(driver, held), beside };
 	return new Context(
 		link,
 		{

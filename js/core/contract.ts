@@ -203,6 +203,8 @@ export interface CoreOptions {
 }
 
 export interface CallOptions {
+	/** The result's names are not turned into camelCase: they are a user's own. */
+	resultAsIs?: boolean;
 	timeoutMs?: number;
 	/** Send it although the capability that it needs is off. */
 	ungated?: boolean;

@@ -22,7 +22,7 @@ import { CallFlag, EventKind, type NativeCore } from './glue.js';
 import type { CoreModule } from './load.js';
 import type { Memory } from './memory.js';
 import { changeRows } from './rows.js';
-import { readTape, TapeWriter } from './tape.js';
+import { readTape, readTapeAsIs, TapeWriter } from './tape.js';
 
 const WAKE_CAUSES: readonly WakeCause[] = ['visible', 'online', 'focus', 'pageshow', 'call'];
 
@@ -44,6 +44,8 @@ export class Core implements CoreClient {
 	readonly #names: string[] = [];
 	readonly #identities = new Map<number, SourceIdentity>();
 	/** Readers whose changes are handed over as objects. */
+	/** Tickets whose results keep their names. */
+	readonly #asIs = new Set<number>();
 	readonly #rowReaders = new Set<number>();
 	readonly #descriptor: number;
 	readonly #readPage: PageReader | undefined;
@@ -135,7 +137,7 @@ export class Core implements CoreClient {
 	event(): CoreEvent | undefined {
 		const kind = this.#core.event();
 		if (kind === EventKind.none) return undefined;
-		if (kind === EventKind.tape) return this.#answer() as CoreEvent;
+		if (kind === EventKind.tape) return this.#told();
 		if (kind === EventKind.page) return this.#page();
 		return this.#batch(kind);
 	}
@@ -144,7 +146,9 @@ export class Core implements CoreClient {
 		const core = this.#core;
 		const length = this.#write(args);
 		const flags = (options.ungated ? CallFlag.ungated : 0) | (options.ensure ? CallFlag.ensure : 0);
-		return core.call(command, length, options.timeoutMs ?? 0, flags, now.mono, now.wall);
+		const ticket = core.call(command, length, options.timeoutMs ?? 0, flags, now.mono, now.wall);
+		if (options.resultAsIs) this.#asIs.add(ticket);
+		return ticket;
 	}
 
 	probe(now: Now): number {
@@ -166,6 +170,7 @@ export class Core implements CoreClient {
 	}
 
 	cancel(ticket: number, now: Now): void {
+		this.#asIs.delete(ticket);
 		this.#core.cancel(ticket, now.mono, now.wall);
 	}
 
@@ -230,6 +235,15 @@ export class Core implements CoreClient {
 		if (address === 0) throw new RangeError(`arguments of ${tape.length} bytes are too large`);
 		this.#memory.write(address, tape);
 		return tape.length;
+	}
+
+	#told(): CoreEvent {
+		const event = this.#answer() as CoreEvent;
+		if (event.type !== 'result' && event.type !== 'failure') return event;
+		if (!this.#asIs.delete(event.ticket) || event.type === 'failure') return event;
+		const words = this.#memory.words();
+		const at = this.#descriptor >>> 2;
+		return readTapeAsIs(this.#memory.bytes(), words[at]!, words[at + 1]!) as CoreEvent;
 	}
 
 	/** Reads the tape that the last call left. */

@@ -39,15 +39,22 @@ export type TapeValue =
 
 /** Reads the value at the start of the tape. Everything in the result is owned by the caller. */
 export function readTape(memory: Uint8Array, address: number, length: number): unknown {
-	return new TapeReader(memory, address, length).value();
+	return new TapeReader(memory, address, length, camelCase).value();
+}
+
+/** As readTape, with all names as they are: for what is not the contract's but a user's own. */
+export function readTapeAsIs(memory: Uint8Array, address: number, length: number): unknown {
+	return new TapeReader(memory, address, length, (name) => name).value();
 }
 
 class TapeReader {
 	readonly #bytes: Uint8Array;
 	readonly #view: DataView;
+	readonly #name: (name: string) => string;
 	#at = 0;
 
-	constructor(memory: Uint8Array, address: number, length: number) {
+	constructor(memory: Uint8Array, address: number, length: number, name: (name: string) => string) {
+		this.#name = name;
 		this.#bytes = memory.subarray(address, address + length);
 		this.#view = new DataView(memory.buffer, memory.byteOffset + address, length);
 	}
@@ -96,7 +103,7 @@ class TapeReader {
 				const object: Record<string, unknown> = {};
 				for (let left = this.#word(); left > 0; left--) {
 					this.#word();
-					const key = camelCase(decoder.decode(this.#block()));
+					const key = this.#name(decoder.decode(this.#block()));
 					setOwn(object, key, this.value());
 				}
 				return object;

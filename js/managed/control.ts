@@ -42,7 +42,12 @@ export async function browse<T>(
 	args: Record<string, unknown>,
 	operation: string,
 	signal: Abortable,
+	resultAsIs = false,
 ): Promise<T> {
 	requireCapability(context.capabilities.managed, 'browse', 'managed');
-	return context.call<T>(command, { v: CONTRACT_VERSION, ...args }, { surface: 'browse', operation, signal });
+	return context.call<T>(
+		command,
+		{ v: CONTRACT_VERSION, ...args },
+		{ surface: 'browse', operation, signal, resultAsIs },
+	);
 }

@@ -10,6 +10,18 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 type Read<T> = (slot: number) => T;
 
+export type TemporalKind = 'date' | 'time_micros' | 'timestamp_micros' | 'timestamp_tz_micros';
+
+/** What stands for decimals and times in plain values, where it is to be something else than text and numbers. */
+export interface PlainOptions {
+	/** A class made of a decimal's exact text, such as decimal.js or big.js. */
+	readonly decimal?: new (
+		text: string,
+	) => unknown;
+	/** Makes a value of days since the epoch (date, a number) or of microseconds (bigint) since midnight or the epoch. */
+	readonly temporal?: (value: number | bigint, kind: TemporalKind) => unknown;
+}
+
 /** Reads slots of a column as typed values. */
 export function typedReader(column: QueryColumn, type: LogicalType): Read<TypedValue> {
 	const read = typedPayload(column, type);
@@ -70,20 +82,31 @@ function typedPayload(column: QueryColumn, type: LogicalType): Read<TypedValue> 
  * Reads slots as plain values: bigint for 64 bits, text for uuid and (exactly) decimal, bytes, arrays, `Map`s, and
  * objects for structs; null for null.
  */
-export function plainReader(column: QueryColumn, type: LogicalType): Read<unknown> {
-	const read = plainPayload(column, type);
+export function plainReader(column: QueryColumn, type: LogicalType, as: PlainOptions = {}): Read<unknown> {
+	const read = plainPayload(column, type, as);
 	const { validity } = column;
 	if (validity === undefined) return read;
 	return (slot) => (isSet(validity, slot) ? read(slot) : null);
 }
 
-function plainPayload(column: QueryColumn, type: LogicalType): Read<unknown> {
+function plainPayload(column: QueryColumn, type: LogicalType, as: PlainOptions): Read<unknown> {
 	switch (type.kind) {
+		case 'date':
+		case 'time_micros':
+		case 'timestamp_micros':
+		case 'timestamp_tz_micros': {
+			const { temporal } = as;
+			const { kind } = type;
+			const read = plainScalar(column) as Read<number | bigint>;
+			return temporal === undefined ? read : (slot) => temporal(read(slot), kind);
+		}
 		case 'decimal': {
 			const { buffer, byteOffset, byteLength } = column.values;
 			const words = new BigInt64Array(buffer as ArrayBuffer, byteOffset, byteLength >>> 3);
-			return (slot) =>
+			const text: Read<string> = (slot) =>
 				decimalText((words[slot * 2 + 1]! << 64n) | BigInt.asUintN(64, words[slot * 2]!), type.scale);
+			const { decimal: Decimal } = as;
+			return Decimal === undefined ? text : (slot) => new Decimal(text(slot));
 		}
 		case 'uuid': {
 			const read = bytesReader(column);
@@ -95,7 +118,7 @@ function plainPayload(column: QueryColumn, type: LogicalType): Read<unknown> {
 		case 'struct': {
 			const members = type.fields.map((field, index) => ({
 				name: field.name,
-				read: plainReader(column.children[index]!, field.fieldType),
+				read: plainReader(column.children[index]!, field.fieldType, as),
 			}));
 			const offsets = column.offsets!;
 			return (slot) => {
@@ -105,12 +128,12 @@ function plainPayload(column: QueryColumn, type: LogicalType): Read<unknown> {
 			};
 		}
 		case 'list': {
-			const read = plainReader(column.children[0]!, type.element);
+			const read = plainReader(column.children[0]!, type.element, as);
 			return (slot) => entries(column, slot, read);
 		}
 		case 'map': {
-			const key = plainReader(column.children[0]!, type.key);
-			const value = plainReader(column.children[1]!, type.value);
+			const key = plainReader(column.children[0]!, type.key, as);
+			const value = plainReader(column.children[1]!, type.value, as);
 			return (slot) => new Map(entries(column, slot, (at) => [key(at), value(at)] as const));
 		}
 		default:

@@ -1,6 +1,6 @@
-import { type Abortable, signalOf } from '../connect/abort.js';
+import { type Abortable, onAbort, signalOf } from '../connect/abort.js';
 import { requireCapability } from '../connect/capabilities.js';
-import type { Context } from '../connect/context.js';
+import type { CallOptions, Context, Link } from '../connect/context.js';
 import { ManagedId } from '../connect/identity.js';
 import type { Now } from '../core/contract.js';
 import type { QueryPageColumns } from '../core/query.js';
@@ -51,12 +51,13 @@ export async function runQuery(
 	signal: AbortSignal | undefined,
 ): Promise<QueryResult> {
 	const timeoutMs = waitFor(context, query.deadlineMicros);
-	const page = await context.call<QueryPageColumns>(
-		QUERY,
-		{ v: CONTRACT_VERSION, query },
-		{ surface: 'query', operation: 'query', timeoutMs, signal },
-	);
-	return new QueryResult(page);
+	const id = ManagedId.fromBytes(query.executionId);
+	return pageCall(context, QUERY, { v: CONTRACT_VERSION, query }, id, {
+		surface: 'query',
+		operation: 'query',
+		timeoutMs,
+		signal,
+	});
 }
 
 /**
@@ -73,12 +74,43 @@ export async function queryPage(
 ): Promise<QueryResult> {
 	requireCapability(context.capabilities.query.cursorPaging, 'query', 'cursorPaging');
 	const timeoutMs = waitFor(context, deadlineMicros);
-	const page = await context.call<QueryPageColumns>(
-		QUERY_PAGE,
-		{ v: CONTRACT_VERSION, executionId: executionId.toBytes(), cursor, deadlineMicros },
-		{ surface: 'query', operation: 'query page', timeoutMs, signal },
-	);
-	return new QueryResult(page);
+	const args = { v: CONTRACT_VERSION, executionId: executionId.toBytes(), cursor, deadlineMicros };
+	return pageCall(context, QUERY_PAGE, args, executionId, {
+		surface: 'query',
+		operation: 'query page',
+		timeoutMs,
+		signal,
+	});
+}
+
+/** Pages that are waited for, by connection: behind them nothing urgent can get through. */
+const waiting = new WeakMap<Link, number>();
+
+/** Giving up on a page ends its execution on the server too. */
+async function pageCall(
+	context: Context,
+	command: number,
+	args: unknown,
+	executionId: ManagedId,
+	options: CallOptions,
+): Promise<QueryResult> {
+	const { link } = context;
+	waiting.set(link, (waiting.get(link) ?? 0) + 1);
+	const signal = signalOf(options.signal);
+	// One that was aborted before has sent nothing.
+	const stop = onAbort(signal, () => {
+		if (!context.capabilities.query.cancellation) return;
+		// The caller is gone, and a server that cannot be reached has its own deadline for the query.
+		link
+			.beside((other) => statusOver(other, QUERY_CANCEL, executionId, 'cancel query', undefined))
+			.catch(() => {});
+	});
+	try {
+		return new QueryResult(await context.call<QueryPageColumns>(command, args, options));
+	} finally {
+		stop();
+		waiting.set(link, waiting.get(link)! - 1);
+	}
 }
 
 export async function queryStatus(
@@ -99,7 +131,19 @@ export async function cancelQuery(
 	return statusCall(context, QUERY_CANCEL, executionId, 'cancel query', signal);
 }
 
-async function statusCall(
+/** A server answers in order: behind a page that is waited for, the call goes over a connection of its own. */
+function statusCall(
+	context: Context,
+	command: number,
+	executionId: ManagedId,
+	operation: string,
+	given: Abortable,
+): Promise<QueryExecutionStatus> {
+	if (!waiting.get(context.link)) return statusOver(context, command, executionId, operation, given);
+	return context.link.beside((other) => statusOver(other, command, executionId, operation, given));
+}
+
+async function statusOver(
 	context: Context,
 	command: number,
 	executionId: ManagedId,

@@ -1,4 +1,5 @@
 export type { ColumnKind, QueryColumn } from '../core/query.js';
+export type { PlainOptions, TemporalKind } from './cells.js';
 export type { QueryExecutionStatus } from './execution.js';
 export {
 	type Filter,

@@ -8,6 +8,7 @@ import {
 	defaultDeadlineMicros,
 	newExecutionId,
 	type QueryExecutionStatus,
+	queryPage,
 	queryStatus,
 	runQuery,
 } from './execution.js';
@@ -306,6 +307,26 @@ export class QueryRequest {
 	 */
 	fetch(options?: Abortable): Promise<QueryResult> {
 		return this.#fetchPage(this.#query.page.cursor, this.#limit, options);
+	}
+
+	/**
+	 * One page after the other, as they are asked for. Later ones belong to the first one's execution and see the rows
+	 * as they were then; leaving the loop asks for no more.
+	 *
+	 * @throws {CommandError} the server has let go of the cursor; pages before it stand
+	 */
+	async *pages(options?: Abortable): AsyncGenerator<QueryResult, void, undefined> {
+		const seen = new Set<string>();
+		let page = await this.fetch(options);
+		while (true) {
+			yield page;
+			const { nextCursor } = page.page;
+			if (nextCursor === undefined || page.rowCount === 0 || seen.has(nextCursor)) return;
+			seen.add(nextCursor);
+			page = this.#context.capabilities.query.cursorPaging
+				? await queryPage(this.#context, this.executionId, nextCursor, this.#deadlineMicros(), options)
+				: await this.#fetchPage(nextCursor, this.#limit, options);
+		}
 	}
 
 	/** The rows of all pages. */

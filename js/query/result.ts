@@ -1,7 +1,7 @@
 import type { ConsistencyLevel } from '../connect/capabilities.js';
 import { ManagedId } from '../connect/identity.js';
 import type { QueryColumn, QueryPageColumns } from '../core/query.js';
-import { plainReader, typedReader } from './cells.js';
+import { type PlainOptions, plainReader, typedReader } from './cells.js';
 import { plainRows } from './rows.js';
 import type { LogicalField } from './schema.js';
 import type { TypedValue } from './value.js';
@@ -102,10 +102,11 @@ export class QueryResult {
 
 	/**
 	 * The rows as plain objects: bigint for 64-bit kinds, text for uuid and decimal, bytes, arrays, `Map`s, objects for
-	 * structs, null for null. A field may have any name, `__proto__` too.
+	 * structs, null for null; dates are days, times microseconds, unless options say otherwise. A field may have any
+	 * name, `__proto__` too.
 	 */
-	objects<T = Record<string, unknown>>(): T[] {
-		return plainRows(this.fields, this.columns, this.rowCount) as T[];
+	objects<T = Record<string, unknown>>(options?: PlainOptions): T[] {
+		return plainRows(this.fields, this.columns, this.rowCount, options) as T[];
 	}
 
 	#makeRows(): QueryRow[] {

@@ -1,6 +1,6 @@
 import type { QueryColumn } from '../core/query.js';
 import { setOwn } from '../core/tape.js';
-import { isSet, LONG_TEXT, plainReader } from './cells.js';
+import { isSet, LONG_TEXT, type PlainOptions, plainReader } from './cells.js';
 import type { LogicalField } from './schema.js';
 import { decimalText } from './text.js';
 
@@ -16,13 +16,14 @@ export function plainRows(
 	fields: readonly LogicalField[],
 	columns: readonly QueryColumn[],
 	count: number,
+	as: PlainOptions = {},
 ): Row[] {
 	const template: Row = {};
 	for (const { name } of fields) setOwn(template, name, null);
 	const rows: Row[] = new Array(count);
 	for (let row = 0; row < count; row++) rows[row] = { ...template };
 	fields.forEach((field, index) => {
-		const values = plainValues(columns[index]!, field, count);
+		const values = plainValues(columns[index]!, field, count, as);
 		if (field.name === '__proto__')
 			for (let row = 0; row < count; row++) setOwn(rows[row]!, field.name, values[row]);
 		else fill(rows, field.name, values, columns[index]!.validity);
@@ -42,28 +43,33 @@ function plainValues(
 	column: QueryColumn,
 	{ name, fieldType }: LogicalField,
 	count: number,
+	as: PlainOptions,
 ): ArrayLike<unknown> {
-	const read = plainReader(column, fieldType);
+	const read = plainReader(column, fieldType, as);
 	if (name === '__proto__') return Array.from({ length: count }, (_, row) => read(row));
 	switch (fieldType.kind) {
 		case 'int':
-		case 'date':
 		case 'float':
 		case 'double':
 		case 'long':
+			return column.values as unknown as ArrayLike<unknown>;
+		case 'date':
 		case 'time_micros':
 		case 'timestamp_micros':
 		case 'timestamp_tz_micros':
-			return column.values as unknown as ArrayLike<unknown>;
+			if (as.temporal === undefined) return column.values as unknown as ArrayLike<unknown>;
+			break;
 		case 'string':
 			if (column.values.length <= LONG_TEXT * count) return texts(column, count);
 			break;
 		case 'uuid':
 			return uuids(column.values as Uint8Array, count);
 		case 'decimal':
-			return decimals(column, fieldType.scale, count);
+			if (as.decimal === undefined) return decimals(column, fieldType.scale, count);
+			break;
 	}
 	const values: unknown[] = new Array(count);
+	// A null's slot holds no value to make anything of.
 	for (let row = 0; row < count; row++) values[row] = read(row);
 	return values;
 }
