@@ -1,10 +1,15 @@
-import { CancelledError } from '../errors/index.js';
+import { CancelledError, InvalidError } from '../errors/index.js';
 
 /** Every waiting call takes a signal, bare or in an options object. */
 export type Abortable = AbortSignal | { readonly signal?: AbortSignal | undefined } | undefined;
 
+/** @throws {InvalidError} what is given as a signal is none: it would never fire, or break the call half way */
 export function signalOf(given: Abortable): AbortSignal | undefined {
-	return given instanceof AbortSignal ? given : given?.signal;
+	const signal = (given instanceof AbortSignal ? given : given?.signal) ?? undefined;
+	if (signal !== undefined && typeof signal.addEventListener !== 'function') {
+		throw new InvalidError('signal: not an AbortSignal', { rule: 'argument' });
+	}
+	return signal;
 }
 
 export function cancelled(signal: AbortSignal, operation: string): CancelledError {

@@ -1,5 +1,5 @@
-import { InvalidError } from '../errors/index.js';
-import { type Abortable, orAborted, signalOf } from './abort.js';
+import { ClosedError, InvalidError } from '../errors/index.js';
+import { type Abortable, cancelled, orAborted, signalOf } from './abort.js';
 import {
 	type Capabilities,
 	capabilitiesFromCore,
@@ -43,9 +43,10 @@ export class HeldCapabilities {
 	/** The held set; probed first where it shows no managed plane and the last probe is a second old. */
 	async current(given: Abortable): Promise<Capabilities> {
 		const signal = signalOf(given);
+		if (this.#driver.closed) throw new ClosedError('capabilities: the connection is closed');
 		const age = this.#driver.now().mono - this.#probedAt;
 		if (this.#set.managed || age < driverDefaults.unmanagedProbeMs) {
-			signal?.throwIfAborted();
+			if (signal?.aborted) throw cancelled(signal, 'capabilities');
 			return this.#set;
 		}
 		return this.refresh(signal);

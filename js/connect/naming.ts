@@ -1,3 +1,4 @@
+import { InvalidError } from '../errors/index.js';
 import type { Capabilities } from './capabilities.js';
 import type { Topology } from './held-capabilities.js';
 import type { ResourceNaming } from './options.js';
@@ -21,6 +22,7 @@ export function scopeOf(view: View): string | undefined {
 
 /** A managed name as it is sent: `stream:S/name` where the handle scopes names, and left alone where it is scoped already. */
 export function resourceName(view: View, name: string): string {
+	if (typeof name !== 'string') throw new InvalidError('name: not a text', { rule: 'argument' });
 	const scope = scopeOf(view);
 	return scope === undefined || name === '' || name.startsWith(SCOPED) ? name : `${SCOPED}${scope}/${name}`;
 }

@@ -75,6 +75,7 @@ export interface Settings {
 
 /** @throws {ConfigError} names the option, never its value */
 export function checkOptions(url: string | URL, options: ConnectOptions): Settings {
+	if (typeof options !== 'object' || options === null) throw new ConfigError('options: not an object');
 	const address = checkUrl(url, options.allowInsecure === true);
 	for (const name of [
 		'connectTimeoutMs',
@@ -93,7 +94,10 @@ export function checkOptions(url: string | URL, options: ConnectOptions): Settin
 	checkNumber(options.publishRetryBackoffMs, 'publishRetryBackoffMs', (value) => value >= 0);
 	checkName(options.scope, 'scope');
 	checkView(options);
-	if (options.dialects?.length === 0) throw new ConfigError('dialects must name at least one');
+	checkDialects(options.dialects);
+	if (options.signal !== undefined && typeof options.signal?.addEventListener !== 'function') {
+		throw new ConfigError('signal: not an AbortSignal');
+	}
 	const { username: _username, password: _password, token: _token, ...rest } = options;
 	return {
 		url: address.href,
@@ -173,6 +177,14 @@ function checkCredentials(options: ConnectOptions): CredentialsSource {
 		throw new ConfigError('credentials: a token, or a user name and a password, is needed');
 	}
 	return () => ({ username, password });
+}
+
+function checkDialects(dialects: unknown): void {
+	if (dialects === undefined) return;
+	if (!Array.isArray(dialects) || dialects.length === 0)
+		throw new ConfigError('dialects must name at least one');
+	if (!dialects.every((one) => one === 's11' || one === 'v12'))
+		throw new ConfigError('dialects are "s11" and "v12"');
 }
 
 function checkToken(token: unknown): string {

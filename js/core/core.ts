@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { errorFromCore } from '../errors/from-core.js';
-import { ClosedError } from '../errors/index.js';
+import { ClosedError, InvalidError } from '../errors/index.js';
 import { BATCH, noChanges, ownedChanges, ownedRecords, viewedChanges } from './columns.js';
 import type {
 	CallOptions,
@@ -232,7 +232,9 @@ export class Core implements CoreClient {
 	#write(value: unknown): number {
 		const tape = this.#tape.encode(value);
 		const address = this.#core.input(tape.length);
-		if (address === 0) throw new RangeError(`arguments of ${tape.length} bytes are too large`);
+		if (address === 0) {
+			throw new InvalidError(`arguments of ${tape.length} bytes are too large`, { rule: 'argument' });
+		}
 		this.#memory.write(address, tape);
 		return tape.length;
 	}

@@ -2,6 +2,7 @@ import type { Abortable } from '../connect/abort.js';
 import type { Context } from '../connect/context.js';
 import { ManagedId } from '../connect/identity.js';
 import { localName } from '../connect/naming.js';
+import { InvalidError } from '../errors/index.js';
 import { publishControl } from './control.js';
 import type { ProjectionBinding, TopicSource } from './types.js';
 
@@ -21,6 +22,12 @@ export class Bindings {
 	}
 
 	async apply(binding: ProjectionBinding, options?: Abortable): Promise<void> {
+		if (!Array.isArray(binding?.allowedProjections)) {
+			throw new InvalidError('apply binding: the allowed projections are missing', {
+				rule: 'argument',
+				field: 'allowedProjections',
+			});
+		}
 		const { backend, defaultProjection, ...rest } = binding;
 		const scope = (name: string): string => this.#context.resourceName(name);
 		const wire: WireBinding = {

@@ -30,6 +30,9 @@ export class Projections {
 	 * @throws {InvalidError} it is a graph's, or breaks a rule
 	 */
 	async register(projection: Projection, options?: Abortable): Promise<void> {
+		if (typeof projection?.kind !== 'number') {
+			throw new InvalidError('register projection: not a projection', { rule: 'argument', field: 'kind' });
+		}
 		if (projection.kind !== ROW_KIND) {
 			throw new InvalidError('register projection: a graph projection is registered as a graph', {
 				rule: 'projection_id',

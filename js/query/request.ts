@@ -135,11 +135,13 @@ export class QueryRequest {
 
 	/** Rows of a page, 1 to 1,000; 50 by default. */
 	limit(rows: number): this {
+		checkCount(rows, 'limit');
 		this.#limit = rows;
 		return this;
 	}
 
 	offset(rows: number): this {
+		checkCount(rows, 'offset');
 		this.#query.page.offset = rows;
 		return this;
 	}
@@ -479,4 +481,11 @@ export class QueryRequest {
 
 function invalid(message: string, rule: string): InvalidError {
 	return new InvalidError(`query: ${message}`, { rule });
+}
+
+/** What is no count at all is refused here; the bounds of a page are the core's, when it is fetched. */
+function checkCount(rows: unknown, name: string): void {
+	if (!Number.isInteger(rows) || (rows as number) < 0 || (rows as number) > Number.MAX_SAFE_INTEGER) {
+		throw new InvalidError(`${name}: not a count of rows`, { rule: 'page_limit' });
+	}
 }

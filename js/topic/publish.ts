@@ -39,6 +39,7 @@ export interface SendMessagesResponse {
 }
 
 const encoder = new TextEncoder();
+const MAX_PARTITION = 2 ** 32 - 1;
 
 /** What one record and a batch of them have in common: where to, and with which headers. Rules are checked by `send`. */
 abstract class Publication {
@@ -117,6 +118,7 @@ abstract class Publication {
 	 */
 	async send(given?: Abortable): Promise<SendMessagesResponse> {
 		const bodies = this.bodies();
+		checkPlacement(this.#partitionId, this.#partitionKey);
 		const records = bodies.map((body) => ({
 			...body,
 			...this.#shared,
@@ -225,7 +227,22 @@ export class PublishBatchRequest extends Publication {
 	}
 }
 
+function checkPlacement(id: unknown, key: unknown): void {
+	const refuse = (why: string, field: string): never => {
+		throw new InvalidError(`publish: ${why}`, { rule: 'partitioning', field });
+	};
+	if (id !== undefined && !(Number.isInteger(id) && (id as number) >= 0 && (id as number) <= MAX_PARTITION)) {
+		refuse('the partition is not a whole number of 32 bits', 'partition_id');
+	}
+	if (key !== undefined && !(key instanceof Uint8Array))
+		refuse('the key is not text or bytes', 'partition_key');
+	if (id !== undefined && key !== undefined) refuse('a partition or a key, not both', 'partition_key');
+}
+
 function encoded<T>(value: T, codec: Codec<T>): PublishRecord {
+	if (typeof codec?.encode !== 'function') {
+		throw new InvalidError('publish: a codec has encode()', { rule: 'publish_body' });
+	}
 	const payload = codec.encode(value);
 	return codec.contentType === undefined ? { payload } : { payload, contentType: codec.contentType };
 }

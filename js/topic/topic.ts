@@ -136,6 +136,11 @@ export class Topic {
 }
 
 function checkName(name: string, what: string): void {
+	if (typeof name !== 'string') throw new InvalidError(`${what}: a name is text`, { rule: 'argument' });
+	// A lone surrogate is written as U+FFFD: another name than the one that was given.
+	if (/\p{Surrogate}/u.test(name)) {
+		throw new InvalidError(`${what}: the name has half of a character`, { rule: 'argument' });
+	}
 	const length = new TextEncoder().encode(name).length;
 	if (length < 1 || length > 255) {
 		throw new InvalidError(`${what}: a name has 1 to 255 bytes`, { rule: 'name_length' });

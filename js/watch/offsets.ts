@@ -21,8 +21,9 @@ const MAX_PARTITION = 2 ** 32 - 1;
  */
 export function checkOffsets(offsets: Offsets): [number, bigint][] {
 	const entries: [number, bigint][] = Array.isArray(offsets)
-		? (offsets as readonly bigint[]).map((next, partition) => [partition, next])
-		: [...(offsets as ReadonlyMap<number, bigint>)];
+		? // Not `map`: it passes over holes, which then have no entry to refuse.
+			Array.from(offsets as readonly bigint[], (next, partition) => [partition, next])
+		: [...entriesOf(offsets as ReadonlyMap<number, bigint>)];
 	for (const [partition, next] of entries) {
 		if (!Number.isInteger(partition) || partition < 0 || partition > MAX_PARTITION) {
 			throw new InvalidError(`offsets: ${partition} is not a partition`, { rule: 'argument' });
@@ -34,6 +35,13 @@ export function checkOffsets(offsets: Offsets): [number, bigint][] {
 		}
 	}
 	return entries;
+}
+
+function entriesOf(
+	offsets: Partial<ReadonlyMap<number, bigint>> | null | undefined,
+): Iterable<[number, bigint]> {
+	if (typeof offsets?.entries === 'function') return offsets.entries();
+	throw new InvalidError('offsets: not a map and not a list', { rule: 'argument' });
 }
 
 /** JSON text of saved offsets. Offsets are written as text: JSON numbers lose digits above 2^53. */
@@ -60,7 +68,7 @@ export function offsetsFromJSON(json: unknown): Offsets {
 	}
 	if (typeof value !== 'object' || value === null)
 		throw new InvalidError('offsets: not a map and not a list');
-	const map = new Map(Object.entries(value).map(([key, next]) => [Number(key), toOffset(next)]));
+	const map = new Map(Object.entries(value).map(([key, next]) => [toPartition(key), toOffset(next)]));
 	checkOffsets(map);
 	return map;
 }
@@ -71,6 +79,14 @@ function parse(text: string): unknown {
 	} catch (cause) {
 		throw new InvalidError('offsets: not JSON', {}, { cause });
 	}
+}
+
+/** Strict, since `Number` reads "" as 0 and "01" as 1: a damaged text would move another partition. */
+function toPartition(text: string): number {
+	if (!/^(0|[1-9]\d{0,9})$/.test(text)) {
+		throw new InvalidError('offsets: a partition is written in plain digits', { rule: 'argument' });
+	}
+	return Number(text);
 }
 
 function toOffset(text: unknown): bigint {

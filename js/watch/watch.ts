@@ -2,6 +2,7 @@ import { requireCapability } from '../connect/capabilities.js';
 import type { Context } from '../connect/context.js';
 import type { ChangeColumns } from '../core/contract.js';
 import { changeRows } from '../core/rows.js';
+import { InvalidError } from '../errors/index.js';
 import type { Store } from '../storage/store.js';
 import { type DurableOptions, DurableWatcher, type TransactionOf } from './durable.js';
 import { type ChangeRecord, WatchReader } from './watch-reader.js';
@@ -17,8 +18,13 @@ export class Watch {
 		this.#index = index;
 	}
 
-	/** Only changes of this index. */
+	/**
+	 * Only changes of this index.
+	 *
+	 * @throws {InvalidError} the name is empty: nothing would ever match it
+	 */
 	index(name: string): Watch {
+		if (name === '') throw new InvalidError('watch: the name of the index is empty', { rule: 'name_length' });
 		return new Watch(this.#context, this.#context.resourceName(name));
 	}
 

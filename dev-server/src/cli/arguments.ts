@@ -88,6 +88,11 @@ export function parseArguments(argv: string[], readFile: (path: string) => strin
 				.split('\n')
 				.map((line) => line.trim())
 		: [];
+	// What an unset variable leaves of `--data "$DIR"`: taking it for memory would lose everything without a word.
+	for (const name of ['data', 'static'] as const)
+		if (values[name] === '') throw new Error(`--${name} is empty`);
+	if (values['feed-partitions'] !== undefined && !/^[1-9]\d{0,2}$|^1000$/.test(values['feed-partitions']))
+		throw new Error('--feed-partitions must be 1 to 1000');
 	const options: ServerOptions = {
 		...given('ws', listener(values.ws)),
 		...given('tcp', listener(values.tcp)),
@@ -102,7 +107,7 @@ export function parseArguments(argv: string[], readFile: (path: string) => strin
 		...given('users', values.user?.map(user)),
 		tokens: [...(values.token ?? []), ...fileTokens].filter((token) => token !== ''),
 		...given('plane', values['no-plane'] ? false : undefined),
-		...given('readyAfterMs', whole('ready-after', values['ready-after'])),
+		...given('readyAfterMs', timer('ready-after', values['ready-after'])),
 		...given('feedPartitions', whole('feed-partitions', values['feed-partitions'])),
 		...given('streamTenancy', values['stream-tenancy']),
 		...given('dialect', dialect(values.dialect)),
@@ -110,10 +115,7 @@ export function parseArguments(argv: string[], readFile: (path: string) => strin
 		...given('heartbeatMs', whole('heartbeat-ms', values['heartbeat-ms'])),
 		...given('sessionMs', whole('session-ms', values['session-ms'])),
 		...given('deferredPolls', whole('deferred-polls', values['deferred-polls'])),
-		...given(
-			'faults',
-			values.fault?.map((text) => JSON.parse(text) as Fault),
-		),
+		...given('faults', values.fault?.map(fault)),
 	};
 	return { options, json: values.json === true };
 }
@@ -128,7 +130,23 @@ function given<K extends keyof ServerOptions>(
 export function whole(name: string, text: string | undefined): number | undefined {
 	if (text === undefined) return undefined;
 	if (!/^\d+$/.test(text)) throw new Error(`--${name} must be a whole number`);
+	if (!Number.isSafeInteger(Number(text))) throw new Error(`--${name} is too large`);
 	return Number(text);
+}
+
+/** For what a timer takes: beyond 31 bits it would fire at once instead of late. */
+function timer(name: string, text: string | undefined): number | undefined {
+	const ms = whole(name, text);
+	if (ms !== undefined && ms > 2 ** 31 - 1) throw new Error(`--${name} is more than ${2 ** 31 - 1} ms`);
+	return ms;
+}
+
+function fault(text: string): Fault {
+	try {
+		return JSON.parse(text) as Fault;
+	} catch {
+		throw new Error(`--fault is not JSON: ${text}`);
+	}
 }
 
 function user(text: string): { name: string; password: string } {

@@ -24,4 +24,23 @@ describe('the command line of the server', () => {
 		expect(() => options('--session-ms', 'soon')).toThrow('--session-ms');
 		expect(() => options('--nonsense')).toThrow();
 	});
+
+	it('refuses an empty folder: what an unset variable leaves is not memory', () => {
+		expect(() => options('--data', '')).toThrow('--data');
+		expect(() => options('--static', '')).toThrow('--static');
+		expect(options('--data', 'memory').dataDir).toBeUndefined();
+		expect(options('--data', 'kept').dataDir).toBe('kept');
+	});
+
+	it('refuses numbers that would not do what they say', () => {
+		expect(() => options('--feed-partitions', '0')).toThrow('--feed-partitions');
+		expect(() => options('--feed-partitions', '1001')).toThrow('--feed-partitions');
+		expect(options('--feed-partitions', '1000').feedPartitions).toBe(1000);
+		expect(() => options('--ready-after', '2147483648')).toThrow('--ready-after');
+		expect(() => options('--retention-ms', '99999999999999999999')).toThrow('--retention-ms');
+	});
+
+	it('names the option whose JSON is broken', () => {
+		expect(() => options('--fault', '{bad')).toThrow('--fault');
+	});
 });

@@ -8,6 +8,7 @@ import { checkOptions, isLoopback } from '../../../js/connect/options.js';
 import {
 	ConfigError,
 	EvictionError,
+	InvalidError,
 	NoStreamError,
 	TimeoutError,
 	TransportError,
@@ -72,6 +73,10 @@ describe('options', () => {
 		['a stream with a slash', { ...USER, stream: 'a/b' }],
 		['an unknown naming', { ...USER, resourceNaming: 'x' as 'bare' }],
 		['no dialects', { ...USER, dialects: [] }],
+		['an unknown dialect', { ...USER, dialects: ['s12' as never] }],
+		['dialects as text', { ...USER, dialects: 's11' as never }],
+		['a signal that is none', { ...USER, signal: 'soon' as never }],
+		['null for options', null as never],
 	])('refuses %s', (_, options) => {
 		expect(() => checkOptions('ws://localhost', options)).toThrow(ConfigError);
 	});
@@ -204,6 +209,7 @@ describe('handles', () => {
 		expect(core.disposed).toBe(true);
 		expect(laser.connection.state).toBe('closed');
 		await expect(laser.refreshCapabilities()).rejects.toMatchObject({ kind: 'closed' });
+		await expect(laser.capabilities()).rejects.toMatchObject({ kind: 'closed' });
 	});
 
 	it('await using closes', async () => {
@@ -221,6 +227,7 @@ describe('handles', () => {
 		expect(laser.resourceName('orders_v1')).toBe('stream:acme/orders_v1');
 		expect(laser.resourceName('stream:x/y')).toBe('stream:x/y');
 		expect(laser.resourceName('')).toBe('');
+		expect(() => laser.resourceName(5 as never)).toThrow(InvalidError);
 		expect(laser.withResourceNaming('bare').resourceName('orders_v1')).toBe('orders_v1');
 		expect(laser.withDefaultStream('b').resourceName('o')).toBe('stream:b/o');
 	});

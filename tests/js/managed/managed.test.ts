@@ -60,6 +60,15 @@ describe('projections', () => {
 		expect([bare.inlinePayloadDefault, bare.extraction.inlinePayload]).toEqual([false, false]);
 	});
 
+	it('what is no projection or binding is refused before anything is sent', async () => {
+		const { core, context } = await connected();
+		for (const bad of [null, {}, 'orders']) {
+			await expect(new Projections(context).register(bad as never)).rejects.toBeInstanceOf(InvalidError);
+			await expect(new Bindings(context).apply(bad as never)).rejects.toBeInstanceOf(InvalidError);
+		}
+		expect(core.named('publish')).toEqual([]);
+	});
+
 	it('register and drop are control commands under scoped names', async () => {
 		const { context, calls } = await setUp();
 		await new Projections(context).register(projection);

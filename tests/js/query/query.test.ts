@@ -121,6 +121,13 @@ describe('queries, over the wire', () => {
 			await expect(refused).rejects.toMatchObject({ name: 'InvalidError', rule });
 	});
 
+	it('refuses a count of rows that is none', () => {
+		for (const rows of [-1, 1.5, Number.NaN, '5' as never]) {
+			expect(() => laser.query('orders_v1').limit(rows)).toThrow(InvalidError);
+			expect(() => laser.query('orders_v1').offset(rows)).toThrow(InvalidError);
+		}
+	});
+
 	it('tells a missing index apart', async () => {
 		await expect(laser.query('no_such_index').fetch()).rejects.toThrow(QueryError);
 	});

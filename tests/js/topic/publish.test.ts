@@ -37,6 +37,39 @@ describe('publishing', () => {
 		]);
 	});
 
+	it('a placement that is none is refused before anything is sent', async () => {
+		const { core, handle } = await laser();
+		const one = () => handle.topic('orders').publish().json(1);
+		for (const request of [
+			...[-1, 1.5, Number.NaN, 2 ** 32, '0' as never].map((id) => one().partition(id)),
+			one().partitionKey(5 as never),
+			one().partition(0).partitionKey('a'),
+		]) {
+			await expect(request.send()).rejects.toMatchObject({ kind: 'invalid', rule: 'partitioning' });
+		}
+		expect(() => one().encodeWith(1, {} as never)).toThrow(InvalidError);
+		expect(core.named('publish')).toEqual([]);
+	});
+
+	it('a signal that is none is refused before anything is sent', async () => {
+		const { core, handle } = await laser();
+		const sending = handle
+			.topic('orders')
+			.publish()
+			.json(1)
+			.send({ signal: 'soon' as never });
+		await expect(sending).rejects.toMatchObject({ kind: 'invalid' });
+		expect(core.named('publish')).toEqual([]);
+	});
+
+	it('a name that is no text, or holds half of a character, is refused', async () => {
+		const { handle } = await laser();
+		for (const name of [5, null, undefined, '\ud800', 'a\udc00b']) {
+			expect(() => handle.topic(name as string)).toThrow(InvalidError);
+		}
+		expect(handle.topic('\u{1f600}').name).toBe('\u{1f600}');
+	});
+
 	it('passes on every setter', async () => {
 		const { core, handle } = await laser();
 		await handle

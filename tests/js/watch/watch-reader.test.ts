@@ -202,9 +202,33 @@ describe('offsets as JSON', () => {
 			'{"x":"1"}',
 			'["1e3"]',
 			'["18446744073709551616"]',
+			'{"":"5"}',
+			'{" 1":"5"}',
+			'{"0x1":"5"}',
+			'{"1e0":"5"}',
+			'{"1":"5","01":"6"}',
 		]) {
 			expect(() => offsetsFromJSON(bad), bad).toThrow(InvalidError);
 		}
+	});
+
+	it('refuses what is no map and no list, and a list with holes', async () => {
+		const { reader: feed } = await reader();
+		feed.fromOffsets([7n]);
+		const holed: bigint[] = [];
+		holed[1] = 1n;
+		for (const bad of [null, undefined, 5, { 0: 1n }, new Set([1n]), holed]) {
+			expect(() => feed.fromOffsets(bad as never)).toThrow(InvalidError);
+		}
+		expect(feed.offsets).toEqual(new Map([[0, 7n]]));
+	});
+});
+
+describe('a watch', () => {
+	it('of no index is refused: nothing would ever match it', async () => {
+		const { context } = await connected();
+		expect(() => new Watch(context).index('')).toThrow(InvalidError);
+		expect(() => new Watch(context).index(5 as never)).toThrow(InvalidError);
 	});
 });
 
