@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Plane } from './contract.js';
@@ -89,22 +90,41 @@ export async function startServer(options: ServerOptions = {}): Promise<DevServe
 		tcp: parseListener(options.tcp, options.allowRemote === true),
 		http: parseListener(options.http, options.allowRemote === true),
 	};
+	if (
+		options.staticDir !== undefined &&
+		!statSync(options.staticDir, { throwIfNoEntry: false })?.isDirectory()
+	) {
+		throw new Error(`no such folder: ${options.staticDir}`);
+	}
 	const log = new Log({
 		dataDir: options.dataDir,
 		fsync: options.fsync,
 		retentionMs: options.retentionMs,
 	});
+	// What was opened, to be closed in reverse order: at the end, and when a start breaks off half way.
+	const closers: Closer[] = [() => log.close()];
 	try {
-		return await open(log, options, endpoints);
+		return await open(log, options, endpoints, closers);
 	} catch (error) {
-		log.close();
+		await closeAll(closers);
 		throw error;
 	}
 }
 
 type Endpoints = Record<'ws' | 'tcp' | 'http', Endpoint | undefined>;
 
-async function open(log: Log, options: ServerOptions, endpoints: Endpoints): Promise<DevServer> {
+type Closer = () => unknown;
+
+async function closeAll(closers: Closer[]): Promise<void> {
+	for (const close of closers.splice(0).reverse()) await close();
+}
+
+async function open(
+	log: Log,
+	options: ServerOptions,
+	endpoints: Endpoints,
+	closers: Closer[],
+): Promise<DevServer> {
 	const wire = new WireServer(log, {
 		users: options.users?.length ? options.users : [{ name: 'iggy', password: 'iggy' }],
 		tokens: options.tokens ?? [],
@@ -116,6 +136,7 @@ async function open(log: Log, options: ServerOptions, endpoints: Endpoints): Pro
 	});
 	const plane = options.plane === false ? undefined : await openPlane(log, options);
 	wire.plane = plane;
+	closers.push(() => plane?.close());
 	const faults = new FaultControl(wire, log, plane);
 	for (const fault of options.faults ?? []) await faults.apply(fault);
 	const access = new Access({
@@ -132,6 +153,12 @@ async function open(log: Log, options: ServerOptions, endpoints: Endpoints): Pro
 		fault: (body) => applyAll(faults, body),
 		status: () => ({ connections: wire.connectionCount, waitingFaults: wire.faults.pending }),
 	});
+	closers.push(async () => {
+		if (!http.listening) return;
+		http.closeAllConnections();
+		await new Promise((done) => http.close(done));
+	});
+	closers.push(() => wire.close());
 	// The page must be allowed before the first socket can be opened.
 	if (endpoints.http) {
 		const port = await new Promise<number>((done, fail) => {
@@ -149,22 +176,14 @@ async function open(log: Log, options: ServerOptions, endpoints: Endpoints): Pro
 	if (endpoints.tcp) addresses.tcp = `${hostText(endpoints.tcp)}:${wire.ports.tcp}`;
 	const retention = setInterval(() => log.enforceRetention(), options.retentionEveryMs ?? 1000);
 	retention.unref();
+	closers.push(() => clearInterval(retention));
 	return {
 		addresses,
 		faults,
 		log,
 		plane,
 		wire,
-		async close() {
-			clearInterval(retention);
-			await wire.close();
-			if (http.listening) {
-				http.closeAllConnections();
-				await new Promise((done) => http.close(done));
-			}
-			await plane?.close();
-			log.close();
-		},
+		close: () => closeAll(closers),
 	};
 }
 

@@ -5,7 +5,9 @@ export type Abortable = AbortSignal | { readonly signal?: AbortSignal | undefine
 
 /** @throws {InvalidError} what is given as a signal is none: it would never fire, or break the call half way */
 export function signalOf(given: Abortable): AbortSignal | undefined {
-	const signal = (given instanceof AbortSignal ? given : given?.signal) ?? undefined;
+	// Not by `instanceof`: a signal of another frame would be taken for options without one.
+	const isSignal = typeof given === 'object' && given !== null && 'aborted' in given;
+	const signal = (isSignal ? given : given?.signal) ?? undefined;
 	if (signal !== undefined && typeof signal.addEventListener !== 'function') {
 		throw new InvalidError('signal: not an AbortSignal', { rule: 'argument' });
 	}

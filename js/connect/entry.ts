@@ -1,4 +1,5 @@
 import type { MakeCore } from '../core/make.js';
+import { ConfigError } from '../errors/index.js';
 import { LaserBuilder } from './builder.js';
 import type { Context } from './context.js';
 import { LaserHandle } from './laser.js';
@@ -11,6 +12,12 @@ export interface LaserClass<L> {
 	new (context: Context): L;
 	/** @internal */
 	readonly makeCore: MakeCore;
+}
+
+/** Left out, the option would mean no default stream. */
+function requireStream(stream: string): string {
+	if (stream === undefined) throw new ConfigError('stream: missing');
+	return stream;
 }
 
 async function connect<L>(entry: LaserClass<L>, url: string | URL, options: ConnectOptions = {}): Promise<L> {
@@ -32,14 +39,14 @@ export class ConnectingHandle extends LaserHandle {
 		return connect(this, url, options);
 	}
 
-	static connectWithStream<L>(
+	static async connectWithStream<L>(
 		this: LaserClass<L>,
 		url: string | URL,
 		stream: string,
 		options?: ConnectOptions,
 	): Promise<L> {
 		// biome-ignore lint/complexity/noThisInStatic: the entry's own class, whichever it is
-		return connect(this, url, { ...options, stream });
+		return connect(this, url, { ...options, stream: requireStream(stream) });
 	}
 
 	static builder<L>(this: LaserClass<L>): LaserBuilder<L> {

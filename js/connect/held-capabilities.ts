@@ -70,7 +70,9 @@ export class HeldCapabilities {
 	 * @throws {TimeoutError} not ready in time
 	 */
 	waitUntilReady(timeoutMs: number, given: Abortable): Promise<Capabilities> {
-		if (!(timeoutMs >= 0)) return Promise.reject(new InvalidError('waitUntilReady: the time is negative'));
+		if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0)) {
+			return Promise.reject(new InvalidError('waitUntilReady: the time is milliseconds, 0 or more'));
+		}
 		return this.#driver
 			.run<unknown>({ ...DOING, operation: 'waitUntilReady' }, signalOf(given), (core, now) =>
 				core.waitUntilReady(timeoutMs, now),

@@ -5,6 +5,8 @@ import type { CapabilityOverride } from './capabilities.js';
 import { driverDefaults } from './defaults.js';
 import type { CredentialsSource } from './driver-types.js';
 
+const MAX_CREDENTIAL_BYTES = 255;
+
 /** Asked at every login. The signal fires when the answer comes too late to be used. */
 export type TokenCallback = (context: { signal: AbortSignal }) => string | Promise<string>;
 
@@ -176,6 +178,8 @@ function checkCredentials(options: ConnectOptions): CredentialsSource {
 	if (typeof username !== 'string' || typeof password !== 'string' || username === '') {
 		throw new ConfigError('credentials: a token, or a user name and a password, is needed');
 	}
+	checkLength(username, 'username');
+	checkLength(password, 'password');
 	return () => ({ username, password });
 }
 
@@ -189,7 +193,15 @@ function checkDialects(dialects: unknown): void {
 
 function checkToken(token: unknown): string {
 	if (typeof token !== 'string' || token === '') throw new ConfigError('token: not a text, or empty');
-	return token;
+	return checkLength(token, 'token');
+}
+
+/** The wire has one byte for the length of each. */
+function checkLength(text: string, name: string): string {
+	if (new TextEncoder().encode(text).length > MAX_CREDENTIAL_BYTES) {
+		throw new ConfigError(`${name}: longer than ${MAX_CREDENTIAL_BYTES} bytes`);
+	}
+	return text;
 }
 
 function checkNumber(value: number | undefined, name: string, isGood: (value: number) => boolean): void {

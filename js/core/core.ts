@@ -43,9 +43,9 @@ export class Core implements CoreClient {
 	readonly #tape = new TapeWriter();
 	readonly #names: string[] = [];
 	readonly #identities = new Map<number, SourceIdentity>();
-	/** Readers whose changes are handed over as objects. */
 	/** Tickets whose results keep their names. */
 	readonly #asIs = new Set<number>();
+	/** Readers whose changes are handed over as objects. */
 	readonly #rowReaders = new Set<number>();
 	readonly #descriptor: number;
 	readonly #readPage: PageReader | undefined;

@@ -3,6 +3,8 @@
  * src/bytes/tape.hpp). A tape made by the core is trusted to be well formed: it never comes from a peer.
  */
 
+import { InvalidError } from '../errors/index.js';
+
 const NULL = 0;
 const NO = 1;
 const YES = 2;
@@ -146,7 +148,7 @@ export class TapeWriter {
 	}
 
 	#value(value: unknown, depth: number): void {
-		if (depth > MAX_DEPTH) throw new RangeError('value is nested too deeply');
+		if (depth > MAX_DEPTH) throw new InvalidError('the value is nested too deeply', { rule: 'argument' });
 		switch (typeof value) {
 			case 'undefined':
 				this.#tag(NULL);
@@ -206,7 +208,10 @@ export class TapeWriter {
 			this.#tag(U128);
 			this.#u64(BigInt.asUintN(64, value));
 			this.#u64(value >> 64n);
-		} else throw new RangeError('an integer is outside of 64 bits signed to 128 bits unsigned');
+		} else
+			throw new InvalidError('an integer is outside of 64 bits signed to 128 bits unsigned', {
+				rule: 'argument',
+			});
 	}
 
 	#u64(value: bigint): void {

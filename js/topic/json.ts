@@ -17,15 +17,13 @@ function jsonText(value: unknown): string {
 		// An application may have given bigints a toJSON of its own, which would make texts of them.
 		text = 'toJSON' in BigInt.prototype ? withBigints(value) : JSON.stringify(value);
 	} catch (cause) {
+		// What a toJSON or a getter of the application throws is passed on; depth and rings are ours to name.
+		if (cause instanceof RangeError) throw unwritable(cause);
 		if (!(cause instanceof TypeError)) throw cause;
 		try {
 			text = withBigints(value);
 		} catch (second) {
-			throw new InvalidError(
-				'json: the value cannot be written',
-				{ rule: 'publish_body' },
-				{ cause: second },
-			);
+			throw unwritable(second);
 		}
 	}
 	if (text === undefined)
@@ -33,9 +31,14 @@ function jsonText(value: unknown): string {
 	return text;
 }
 
+function unwritable(cause: unknown): InvalidError {
+	return new InvalidError('json: the value cannot be written', { rule: 'publish_body' }, { cause });
+}
+
 /** Writes bigints as marked texts and takes mark and quotes off again. The mark is drawn anew, so no data can hold it. */
 function withBigints(value: unknown): string | undefined {
-	const mark = `bigint:${crypto.randomUUID()}:`;
+	// Not randomUUID, which pages of plain http do not have.
+	const mark = `bigint:${crypto.getRandomValues(new Uint32Array(4)).join('-')}:`;
 	const text: string | undefined = JSON.stringify(value, function (this: Record<string, unknown>, key, item) {
 		const original = this[key];
 		return typeof original === 'bigint' ? `${mark}${original}` : item;

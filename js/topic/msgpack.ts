@@ -50,12 +50,15 @@ class Writer {
 
 	#object(value: object | null, depth: number): void {
 		if (value === null) this.#u8(0xc0);
-		else if (value instanceof Uint8Array) this.#binary(value);
+		else if (tagOf(value) === 'Uint8Array') this.#binary(value as Uint8Array);
 		else if (Array.isArray(value)) {
 			this.#head(value.length, 0x90, 15, [undefined, 0xdc, 0xdd]);
 			for (const item of value) this.value(item ?? null, depth + 1);
 		} else {
-			const entries = value instanceof Map ? [...value] : Object.entries(value);
+			const tag = tagOf(value);
+			// A date, a set, a buffer … has no entries of its own: it would be written as an empty map.
+			if (tag !== 'Object' && tag !== 'Map') throw refused(`a ${tag} has no form`);
+			const entries = tag === 'Map' ? [...(value as Map<unknown, unknown>)] : Object.entries(value);
 			const present = entries.filter(([, item]) => item !== undefined);
 			this.#head(present.length, 0x80, 15, [undefined, 0xde, 0xdf]);
 			for (const [key, item] of present) {
@@ -142,6 +145,11 @@ class Writer {
 		}
 		return at;
 	}
+}
+
+/** What an object says it is: the same in every frame, where `instanceof` is not. */
+function tagOf(value: object): string {
+	return Object.prototype.toString.call(value).slice(8, -1);
 }
 
 function refused(message: string): InvalidError {

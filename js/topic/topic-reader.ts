@@ -55,22 +55,29 @@ export class TopicReader<T = undefined> extends TypedEventTarget<{ misfit: Misfi
 
 	/** What came since the last poll, possibly nothing: up to 10,000 records of each partition, the rest next time. */
 	async poll(options?: PollOptions): Promise<readonly TopicRecord<T>[]> {
-		const columns = (await this.#poller.poll(options)).columns as RecordColumns;
+		return this.#records((await this.#poller.poll(options)).columns as RecordColumns);
+	}
+
+	/**
+	 * Record by record, until everything was read. `offsets` move with each record; whoever leaves the loop early gets the
+	 * others from the next poll or stream.
+	 */
+	stream(options?: PollOptions): AsyncGenerator<TopicRecord<T>, void, void> {
+		return this.#poller.records(options, async (columns) =>
+			(await this.#records(columns as RecordColumns)).map((value) => ({
+				partition: value.partitionId,
+				offset: value.offset,
+				value,
+			})),
+		);
+	}
+
+	async #records(columns: RecordColumns): Promise<readonly TopicRecord<T>[]> {
 		if (this.#schema === undefined) return plainRecords(columns) as TopicRecord<T>[];
 		return fittingRecords(columns, this.#schema, (misfit) => {
 			this.#misfits += 1;
 			this.dispatchEvent(new MisfitEvent(misfit));
 		});
-	}
-
-	/** Record by record, until everything was read. */
-	async *stream(options?: PollOptions): AsyncGenerator<TopicRecord<T>, void, void> {
-		for (;;) {
-			const before = this.#poller.moves;
-			const records = await this.poll(options);
-			if (records.length === 0 && this.#poller.moves === before) return;
-			yield* records;
-		}
 	}
 
 	/** Frees what the reader holds. It opens again by itself when it is used again. */

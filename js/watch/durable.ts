@@ -71,8 +71,10 @@ export class DurableWatcher<C, Tx = IDBTransaction> extends TypedEventTarget<Wat
 	/** @internal */
 	constructor(context: Context, name: string, spec: SourceSpec<C>, options: DurableOptions) {
 		super();
-		if (name === '') throw new ConfigError('durable: the name must not be empty');
-		if (options.from instanceof Map) checkOffsets(options.from);
+		if (typeof name !== 'string' || name === '') {
+			throw new ConfigError('durable: the name must be a text and not empty');
+		}
+		if (options.from !== undefined && typeof options.from !== 'string') checkOffsets(options.from);
 		const { settings } = context.link;
 		this.name = name;
 		this.#context = context;
@@ -168,6 +170,9 @@ export class DurableWatcher<C, Tx = IDBTransaction> extends TypedEventTarget<Wat
 		given?: Abortable,
 	): Promise<void> {
 		const source = this.#source();
+		if (typeof to === 'string' && to !== 'beginning' && to !== 'now') {
+			throw new InvalidError('seek: a position, "beginning" or "now"', { rule: 'argument' });
+		}
 		const positions =
 			typeof to === 'string'
 				? await offsetsForTime(this.#context, source, to === 'beginning' ? 0n : END_OF_TIME, given)
@@ -212,7 +217,9 @@ export class DurableWatcher<C, Tx = IDBTransaction> extends TypedEventTarget<Wat
 
 	#begin(signal: AbortSignal | undefined): Run<C, Tx> {
 		if (this.#run !== undefined) {
-			throw new InvalidError(`durable "${this.name}" is being read already`);
+			if (!this.#run.ended) throw new InvalidError(`durable "${this.name}" is being read already`);
+			// It was aborted, and nobody has asked it for more since.
+			this.#detach();
 		}
 		const { from, onHistoryLost, batch, byteCap } = this.#options;
 		const run = new Run<C, Tx>({
@@ -255,6 +262,10 @@ export class DurableWatcher<C, Tx = IDBTransaction> extends TypedEventTarget<Wat
 	async #finish(run: Run<C, Tx> | undefined): Promise<void> {
 		if (run === undefined || this.#run !== run) return;
 		await run.end();
+		if (this.#run === run) this.#detach();
+	}
+
+	#detach(): void {
 		this.#run = undefined;
 		this.#keeper.stop();
 		this.#stopListening?.();

@@ -110,10 +110,16 @@ export class Run<C, Tx> {
 				pause = Math.min(pause * 2, LONGEST_REOPEN_MS);
 				continue;
 			}
+			// Begun again while the answer was on its way here: it belongs to a position that was left.
+			if (restart.signal.aborted) continue;
 			pause = FIRST_REOPEN_MS;
 			for (const gap of read.gaps) this.#lost(gap);
 			this.#countSkipped(read.skipped);
-			if (read.columns.count > 0 || read.gaps.length > 0) return this.#batch(read);
+			if (read.columns.count > 0 || read.gaps.length > 0) {
+				const batch = await this.#batch(read, restart.signal);
+				if (batch === undefined) continue;
+				return batch;
+			}
 			await this.#moveQuietly(read);
 			if (waitMs === undefined && read.caughtUp) return undefined;
 		}
@@ -296,11 +302,13 @@ export class Run<C, Tx> {
 		});
 	}
 
-	async #batch(read: ReaderBatch): Promise<Batch<C, Tx>> {
+	/** Undefined when reading was begun again while a schema was at work. */
+	async #batch(read: ReaderBatch, restarted: AbortSignal): Promise<Batch<C, Tx> | undefined> {
 		const { spec, keeper } = this.#parts;
 		const generation = this.#generation;
 		const columns = read.columns as ColumnsOf<C>;
 		let objects = spec.eager ? await spec.objects(columns) : undefined;
+		if (restarted.aborted) return undefined;
 		this.#handedOver += 1;
 		const sequence = this.#handedOver;
 		let result: Promise<CommitResult> | undefined;

@@ -3,7 +3,7 @@ import type { Context } from '../connect/context.js';
 import type { ChangeColumns, ChangeRow } from '../core/contract.js';
 import { changeRows } from '../core/rows.js';
 import type { Offsets } from './offsets.js';
-import { Poller, type PollOptions } from './poller.js';
+import { type Placed, Poller, type PollOptions } from './poller.js';
 
 /** One advance of a materialized index: rows of this source range have landed. A hint: the rows are read by a query. */
 export type ChangeRecord = ChangeRow;
@@ -51,15 +51,12 @@ export class WatchReader {
 		return rows ?? changeRows(columns as ChangeColumns);
 	}
 
-	/** Record by record, until everything was read. */
-	async *stream(options?: PollOptions): AsyncGenerator<ChangeRecord, void, void> {
-		for (;;) {
-			const before = this.#poller.moves;
-			const records = await this.poll(options);
-			// A poll of nothing but foreign records delivers none and is no end.
-			if (records.length === 0 && this.#poller.moves === before) return;
-			yield* records;
-		}
+	/**
+	 * Record by record, until everything was read. `offsets` move with each record; whoever leaves the loop early gets the
+	 * others from the next poll or stream.
+	 */
+	stream(options?: PollOptions): AsyncGenerator<ChangeRecord, void, void> {
+		return this.#poller.records(options, (columns) => placed(columns as ChangeColumns));
 	}
 
 	/** Frees what the reader holds. It opens again by itself when it is used again. */
@@ -69,5 +66,12 @@ export class WatchReader {
 
 	[Symbol.dispose](): void {
 		this.close();
+	}
+}
+
+function* placed(columns: ChangeColumns): Generator<Placed<ChangeRecord>> {
+	const values = changeRows(columns);
+	for (const [at, value] of values.entries()) {
+		yield { partition: columns.feedPartitionId[at]!, offset: columns.offset[at]!, value };
 	}
 }

@@ -2,7 +2,7 @@ import { requireCapability } from '../connect/capabilities.js';
 import type { Context } from '../connect/context.js';
 import type { ChangeColumns } from '../core/contract.js';
 import { changeRows } from '../core/rows.js';
-import { InvalidError } from '../errors/index.js';
+import { ClosedError, InvalidError } from '../errors/index.js';
 import type { Store } from '../storage/store.js';
 import { type DurableOptions, DurableWatcher, type TransactionOf } from './durable.js';
 import { type ChangeRecord, WatchReader } from './watch-reader.js';
@@ -34,6 +34,7 @@ export class Watch {
 	 * @throws {UnsupportedError} the server publishes no change feed
 	 */
 	async records(): Promise<WatchReader> {
+		if (this.#context.driver.closed) throw new ClosedError('watch: the connection is closed');
 		this.#require();
 		return new WatchReader(this.#context, this.#index);
 	}

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { startGateway, startServer } from '../index.js';
 import { HELP, parseArguments } from './arguments.js';
 import { GATEWAY_HELP, parseGatewayArguments } from './gateway_arguments.js';
@@ -41,9 +41,6 @@ async function runServer(argv: string[]): Promise<void> {
 		process.stdout.write(`${HELP}\n${GATEWAY_HELP}`);
 		return;
 	}
-	const { staticDir } = parsed.options;
-	if (staticDir !== undefined && !statSync(staticDir, { throwIfNoEntry: false })?.isDirectory())
-		throw new Error(`--static: ${staticDir} is no folder`);
 	const starting = startServer(parsed.options).then((server) => {
 		const { ws, tcp, http } = server.addresses;
 		const shown = parsed.json ? tcp : tcp && `tcp://${tcp}`;

@@ -43,4 +43,13 @@ describe('the command line of the server', () => {
 	it('names the option whose JSON is broken', () => {
 		expect(() => options('--fault', '{bad')).toThrow('--fault');
 	});
+
+	it('options come in any order, before the command too', () => {
+		const parsed = parseArguments(['--json', '--ws', '127.0.0.1:0', 'start', '--data', 'memory']);
+		expect(parsed).toMatchObject({ json: true, options: { ws: '127.0.0.1:0' } });
+		expect(parsed === 'help' ? undefined : parsed.options.tcp).toBeUndefined();
+		for (const argv of [['--help'], ['start', '-h'], ['help']]) expect(parseArguments(argv)).toBe('help');
+		for (const argv of [[], ['stop'], ['start', 'twice']])
+			expect(() => parseArguments(argv)).toThrow('usage');
+	});
 });

@@ -6,6 +6,8 @@ import { LaserHandle } from '../../../js/connect/laser.js';
 import { openContext } from '../../../js/connect/open.js';
 import { checkOptions, isLoopback } from '../../../js/connect/options.js';
 import {
+	CancelledError,
+	ClosedError,
 	ConfigError,
 	EvictionError,
 	InvalidError,
@@ -18,6 +20,20 @@ import { Failure, FakeCore } from '../support/fake-core.js';
 import { connected, FakeClock, FakePage, FakeSockets, MANAGED, settled } from '../support/world.js';
 
 const USER = { username: 'iggy', password: 'iggy' };
+
+describe('options that the wire cannot hold', () => {
+	it.each([
+		['no object', null],
+		['an unknown dialect', { ...USER, dialects: ['s99'] }],
+		['dialects as text', { ...USER, dialects: 's11' }],
+		['no dialect', { ...USER, dialects: [] }],
+		['a user name that the wire cannot hold', { username: 'u'.repeat(256), password: 'p' }],
+		['a password that the wire cannot hold', { username: 'u', password: 'é'.repeat(128) }],
+		['a token that the wire cannot hold', { token: 't'.repeat(256) }],
+	])('refuses %s', (_, options) => {
+		expect(() => checkOptions('ws://localhost', options as never)).toThrow(ConfigError);
+	});
+});
 
 describe('addresses', () => {
 	it.each([
@@ -280,6 +296,21 @@ describe('capabilities', () => {
 		clock.advance(1_000);
 		await Promise.all([laser.capabilities(), laser.capabilities()]);
 		expect(core.named('probe').length).toBe(2);
+	});
+
+	it('an aborted question is a CancelledError, and a closed connection answers none', async () => {
+		const { context } = await connected();
+		const handle = new LaserHandle(context);
+		await expect(handle.capabilities(AbortSignal.abort())).rejects.toBeInstanceOf(CancelledError);
+		await handle.close();
+		await expect(handle.capabilities()).rejects.toBeInstanceOf(ClosedError);
+	});
+
+	it('the time to be ready in is a number', async () => {
+		const { context } = await connected();
+		for (const bad of [-1, Number.NaN, '5', 5n, undefined] as never[]) {
+			await expect(new LaserHandle(context).waitUntilReady(bad)).rejects.toBeInstanceOf(InvalidError);
+		}
 	});
 
 	it('a managed set is not probed again by asking', async () => {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import vm from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WasmLoadError } from '../../../js/errors/index.js';
 import { compileWasm } from '../../../js/platform/wasm.js';
@@ -49,6 +50,26 @@ describe('loading wasm', () => {
 			fetch(`${base}/good.wasm`),
 		];
 		for (const source of sources) expect(await compileWasm(source)).toBeInstanceOf(WebAssembly.Module);
+	});
+
+	it('takes bytes of another frame', async () => {
+		const buffer = vm.runInNewContext('new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]).buffer');
+		expect(await compileWasm(buffer)).toBeInstanceOf(WebAssembly.Module);
+	});
+
+	it.each([
+		['nothing', () => null],
+		['a number', () => 5],
+		['an object', () => ({})],
+		['a promise that is rejected', () => Promise.reject(new Error('no'))],
+	])('%s in its place is a load error', async (_, make) => {
+		await expect(compileWasm(make() as never)).rejects.toBeInstanceOf(WasmLoadError);
+	});
+
+	it('an answer that was read already is a load error', async () => {
+		const response = await fetch(`${base}/good.wasm`);
+		await response.arrayBuffer();
+		await expect(compileWasm(response)).rejects.toBeInstanceOf(WasmLoadError);
 	});
 
 	it('reads a file URL from the disk', async () => {

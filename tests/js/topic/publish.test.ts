@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { LaserHandle } from '../../../js/connect/laser.js';
 import type { PublishArgs } from '../../../js/core/contract.js';
 import { InvalidError, PublishFailedError } from '../../../js/errors/index.js';
 import { readHeaders } from '../../../js/topic/headers.js';
 import { encodeJson } from '../../../js/topic/json.js';
 import { encodeMsgpack } from '../../../js/topic/msgpack.js';
+import { Topic } from '../../../js/topic/topic.js';
 import { Failure } from '../support/fake-core.js';
 import { connected } from '../support/world.js';
 
@@ -103,6 +104,14 @@ describe('publishing', () => {
 		expect(core.named('publish')).toEqual([]);
 	});
 
+	it.each([null, 5, '', 'half \ud800 a pair', 'x'.repeat(256)])(
+		'a topic has no name like %s',
+		async (name) => {
+			const { context } = await connected();
+			expect(() => new Topic(context, 's', name as never)).toThrow(InvalidError);
+		},
+	);
+
 	it('a batch keeps its order and shares its setters', async () => {
 		const { core, handle } = await laser();
 		await handle
@@ -177,6 +186,18 @@ describe('JSON', () => {
 		expect(text(encodeJson(JSON.parse('{"__proto__":{"a":1}}')))).toBe('{"__proto__":{"a":1}}');
 	});
 
+	it('nests no deeper than can be written, and says so', () => {
+		let deep: unknown = [];
+		for (let depth = 0; depth < 200_000; depth++) deep = [deep];
+		expect(() => encodeJson(deep)).toThrow(InvalidError);
+	});
+
+	it('writes bigints where there is no secure context', () => {
+		vi.stubGlobal('crypto', { getRandomValues: crypto.getRandomValues.bind(crypto) });
+		expect(new TextDecoder().decode(encodeJson({ a: 2n ** 70n }))).toBe(`{"a":${2n ** 70n}}`);
+		vi.unstubAllGlobals();
+	});
+
 	it('refuses what has no JSON form', () => {
 		const loop: Record<string, unknown> = {};
 		loop['self'] = loop;
@@ -211,7 +232,8 @@ describe('MessagePack', () => {
 	it('refuses what has no form', () => {
 		const loop: unknown[] = [];
 		loop.push(loop);
-		for (const bad of [2n ** 64n, () => 1, loop, Symbol('x'), new Map([[1, 2]])]) {
+		const noEntries = [new Date(), new Set([1]), new ArrayBuffer(2), new Uint16Array(2), /x/];
+		for (const bad of [2n ** 64n, () => 1, loop, Symbol('x'), new Map([[1, 2]]), ...noEntries]) {
 			expect(() => encodeMsgpack(bad)).toThrow(InvalidError);
 		}
 	});

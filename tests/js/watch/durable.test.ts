@@ -666,6 +666,108 @@ describe('Web Locks', () => {
 	});
 });
 
+describe('beginning again', () => {
+	it('an aborted stream that nobody pulls any more does not keep the name', async () => {
+		const { watcher } = await setUp();
+		const abort = new AbortController();
+		const reader = watcher.readable({ signal: abort.signal }).getReader();
+		expect(offsetsOf((await reader.read()).value!)).toEqual([0n, 1n]);
+		abort.abort();
+		const seen: bigint[] = [];
+		for await (const batch of watcher) seen.push(...offsetsOf(batch));
+		expect(seen).toEqual([0n, 1n, 2n, 3n, 4n]);
+		await expect(reader.read()).rejects.toBeInstanceOf(CancelledError);
+	});
+
+	it('seek takes no other word for a place', async () => {
+		const { watcher, store } = await setUp();
+		await expect(watcher.seek('later' as never)).rejects.toBeInstanceOf(InvalidError);
+		expect(await stored(store)).toBeUndefined();
+	});
+
+	it('a seek that ends while an answer is on its way voids the answer', async () => {
+		/** Its next update is done, and says so when it is told to. */
+		class HeldStore extends MemoryStore {
+			isHolding = false;
+			release: (() => void) | undefined;
+
+			override update(...args: Parameters<MemoryStore['update']>): Promise<void> {
+				const updated = super.update(...args);
+				if (!this.isHolding) return updated;
+				this.isHolding = false;
+				return new Promise((resolve) => {
+					updated.then(() => {
+						this.release = resolve;
+					});
+				});
+			}
+		}
+		const { core, context } = await connected();
+		core.append(0n, 1n, 2n, 3n, 4n);
+		core.batchSize = 2;
+		const store = new HeldStore();
+		const watcher = new Watch(context).index('orders_v1').durable('orders', { store });
+		const serve = core.serve.bind(core);
+		core.serve = () => {};
+		const iterator = watcher[Symbol.asyncIterator]();
+		const first = iterator.next();
+		await vi.waitFor(() => expect(core.named('read').length).toBe(1));
+		store.isHolding = true;
+		const seeking = watcher.seek(new Map([[0, 3n]]));
+		await vi.waitFor(() => expect(store.release).toBeDefined());
+		core.serve = serve;
+		store.release?.();
+		for (const id of core.readers.keys()) serve(id);
+		context.driver.resume('flush');
+		await seeking;
+		expect((await first).value?.changes.map((change) => change.fromOffset)).toEqual([3n, 4n]);
+		expect((await iterator.next()).done).toBe(true);
+		expect((await store.read({ scope: 'default', name: 'orders' }))?.positions.get(0)).toBe(5n);
+	});
+
+	it('a seek while a schema is at work leaves no batch that blocks the ones after it', async () => {
+		const { core, context } = await connected();
+		core.append(0n, 1n, 2n, 3n);
+		let release = (): void => {};
+		const gate = new Promise<void>((resolve) => {
+			release = resolve;
+		});
+		let validated = 0;
+		const schema = {
+			'~standard': {
+				version: 1 as const,
+				vendor: 'test',
+				validate: async (value: unknown) => {
+					validated += 1;
+					await gate;
+					return { value };
+				},
+			},
+		};
+		const watcher = new Topic(context, 's', 't').durable('records', { store: new MemoryStore(), schema });
+		const seen: bigint[] = [];
+		const reading = (async () => {
+			for await (const batch of watcher) seen.push(...batch.changes.map((record) => record.offset));
+		})();
+		await vi.waitFor(() => expect(validated).toBe(1));
+		await watcher.seek(new Map([[0, 2n]]));
+		release();
+		await reading;
+		expect(seen).toEqual([2n, 3n]);
+		expect(watcher.position.get(0)).toBe(4n);
+	});
+
+	it('a name that is no text and positions that are none are refused', async () => {
+		const { make, context } = await setUp();
+		for (const bad of ['', 5, undefined] as never[]) {
+			expect(() => new Watch(context).durable(bad)).toThrow(ConfigError);
+		}
+		for (const from of [new Map([[0, 1]]), [-1n], {}, null] as never[]) {
+			expect(() => make({ from })).toThrow(InvalidError);
+		}
+	});
+});
+
 describe('topics', () => {
 	it('records that do not fit the schema are reported, left out and read past', async () => {
 		const { core, context } = await connected();

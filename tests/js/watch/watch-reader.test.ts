@@ -1,5 +1,6 @@
+import vm from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { CancelledError, InvalidError } from '../../../js/errors/index.js';
+import { CancelledError, ClosedError, InvalidError } from '../../../js/errors/index.js';
 import { TopicReader } from '../../../js/topic/topic-reader.js';
 import { offsetsFromJSON, offsetsToJSON } from '../../../js/watch/offsets.js';
 import { Watch } from '../../../js/watch/watch.js';
@@ -95,7 +96,9 @@ describe('a reader of the change feed', () => {
 
 	it('refuses offsets that are none', async () => {
 		const { reader: feed } = await reader();
-		for (const bad of [[-1n], [1.5], [2n ** 64n], new Map([[-1, 0n]])] as never[]) {
+		const holes: bigint[] = [1n];
+		holes[2] = 1n;
+		for (const bad of [[-1n], [1.5], [2n ** 64n], new Map([[-1, 0n]]), holes, null, {}, '12'] as never[]) {
 			expect(() => feed.fromOffsets(bad)).toThrow(InvalidError);
 		}
 		expect(() => feed.batch(0)).toThrow(InvalidError);
@@ -134,6 +137,70 @@ describe('a reader of the change feed', () => {
 		const seen: bigint[] = [];
 		for await (const change of feed.stream()) seen.push(change.fromOffset);
 		expect(seen).toEqual([2n]);
+	});
+
+	it('leaving a stream early gives the rest back: offsets pass only what was handed over', async () => {
+		const { reader: feed } = await reader();
+		for await (const change of feed.stream()) {
+			expect(change.fromOffset).toBe(0n);
+			break;
+		}
+		expect(feed.offsets).toEqual(new Map([[0, 1n]]));
+		await expect(
+			(async () => {
+				for await (const _ of feed.stream()) throw new Error('handler');
+			})(),
+		).rejects.toThrow('handler');
+		expect(feed.offsets).toEqual(new Map([[0, 2n]]));
+		expect((await feed.poll()).map((change) => change.fromOffset)).toEqual([2n]);
+	});
+
+	it('a poll while a stream hands over goes on after its batch, and neither moves the other back', async () => {
+		const { core, reader: feed } = await reader();
+		const stream = feed.stream();
+		expect((await stream.next()).value?.fromOffset).toBe(0n);
+		core.append(3n);
+		expect((await feed.poll()).map((change) => change.fromOffset)).toEqual([3n]);
+		expect((await stream.next()).value?.fromOffset).toBe(1n);
+		expect(feed.offsets).toEqual(new Map([[0, 4n]]));
+		await stream.return();
+		expect(feed.offsets).toEqual(new Map([[0, 4n]]));
+	});
+
+	it('an abort that comes when the answer is there already takes nothing away', async () => {
+		const { core, reader: feed } = await reader();
+		const serve = core.serve.bind(core);
+		const abort = new AbortController();
+		core.serve = (id) => {
+			serve(id);
+			// After the answer was taken, before the caller has it.
+			Promise.resolve().then(() => abort.abort());
+		};
+		const changes = await feed.poll(abort.signal).catch(() => []);
+		const rest = await feed.poll();
+		expect([...changes, ...rest].map((change) => change.fromOffset)).toEqual([0n, 1n, 2n]);
+	});
+
+	it('a signal of another frame is a signal', async () => {
+		const { reader: feed } = await reader();
+		const { signal } = vm.runInNewContext('({ signal: new S() })', {
+			S: class {
+				aborted = true;
+				reason = 'theirs';
+				addEventListener(): void {}
+				removeEventListener(): void {}
+			},
+		}) as { signal: AbortSignal };
+		await expect(feed.poll(signal)).rejects.toBeInstanceOf(CancelledError);
+		expect((await feed.poll()).length).toBe(3);
+	});
+
+	it('an index without a name is refused, and so is a reader of a closed connection', async () => {
+		const { context } = await connected();
+		const watch = new Watch(context);
+		for (const bad of ['', 5, undefined] as never[]) expect(() => watch.index(bad)).toThrow(InvalidError);
+		await context.driver.close();
+		await expect(watch.records()).rejects.toBeInstanceOf(ClosedError);
 	});
 
 	it('frees its reader on close and opens again by itself', async () => {
@@ -201,6 +268,9 @@ describe('offsets as JSON', () => {
 			'["-1"]',
 			'{"x":"1"}',
 			'["1e3"]',
+			'{"":"1"}',
+			'{"1e1":"1"}',
+			'{"1":"1","01":"2"}',
 			'["18446744073709551616"]',
 			'{"":"5"}',
 			'{" 1":"5"}',
