@@ -166,7 +166,12 @@ const steps = {
 	'c++ (sanitizers)': () => cppTests('sanitize', (file) => catch2(file)),
 	'clang-tidy': () => {
 		configure('sanitize');
-		return check('run-clang-tidy-19', '-quiet', '-p', 'build/sanitize', '-j', jobs, '/src/.*\\.cpp$');
+		// By the whole path: a clone may itself lie in a folder named src.
+		const ours = `^${join(root, 'src').replace(/[^\w/]/g, '\\$&')}/`;
+		return check(
+			...['run-clang-tidy-19', '-quiet', '-p', 'build/sanitize', '-j', jobs],
+			...[`-header-filter=${ours}`, `${ours}.*\\.cpp$`],
+		);
 	},
 	// Under Emscripten Catch2 takes every output for a terminal.
 	'c++ (wasm)': () => cppTests('wasm', (file) => catch2(process.execPath, [file, '--colour-mode', 'none'])),

@@ -25,7 +25,7 @@ class Column {
     data_ = std::move(larger);
     capacity_ = capacity;
   }
-  void swap(Column& other) {
+  void swap(Column& other) noexcept {
     data_.swap(other.data_);
     std::swap(capacity_, other.capacity_);
   }

@@ -51,7 +51,7 @@ void RecordColumns::permute(std::span<const std::uint32_t> order, RecordColumns&
   swap(scratch);
 }
 
-void RecordColumns::swap(RecordColumns& other) {
+void RecordColumns::swap(RecordColumns& other) noexcept {
   std::swap(count, other.count);
   partition.swap(other.partition);
   offset.swap(other.offset);

@@ -32,7 +32,7 @@ struct RecordColumns {
               std::uint64_t origin_timestamp_micros, std::span<const std::uint8_t, 16> record_id,
               std::span<const std::uint8_t> payload, std::span<const std::uint8_t> headers);
   void permute(std::span<const std::uint32_t> order, RecordColumns& scratch);
-  void swap(RecordColumns& other);
+  void swap(RecordColumns& other) noexcept;
 };
 
 // One read of a topic. Valid until the next read of the same reader starts.

@@ -279,7 +279,7 @@ std::optional<SessionEvent> Session::poll_event() {
     events_taken_ = 0;
     return std::nullopt;
   }
-  return std::move(events_[events_taken_++]);
+  return events_[events_taken_++];
 }
 
 void Session::enter(SessionState state, const Cause& cause) {

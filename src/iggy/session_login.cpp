@@ -27,7 +27,7 @@ Cause protocol_error(Rule rule) {
 
 std::uint32_t bit(Dialect dialect) { return is_v12(dialect) ? 2 : 1; }
 
-bool is_short(std::string_view text) { return text.size() >= 1 && text.size() <= 255; }
+bool is_short(std::string_view text) { return !text.empty() && text.size() <= 255; }
 
 }  // namespace
 
