@@ -247,16 +247,21 @@ function expectExactPrefix({ records, changes }: Stored): void {
 	expect(changes).toEqual({ next: changes.next, count: changes.next, total: changes.next });
 }
 
-/** A renderer that the browser kept in reserve may be among the killed: then the first page made of it is dead. */
+/**
+ * A renderer that the browser kept in reserve may be among the killed. Then the first page made of it is dead: it is
+ * refused, or is never answered for.
+ */
 async function newPage(): Promise<PlaywrightPage> {
-	for (let attempt = 1; ; attempt++) {
-		try {
-			return await browser.context.newPage();
-		} catch (error) {
-			if (attempt === 5) throw error;
-			await sleep(100);
-		}
+	for (let attempt = 1; attempt <= 5; attempt++) {
+		const asked = browser.context.newPage();
+		const page = await Promise.race([asked, sleep(5_000)]).catch(() => sleep(100));
+		if (page) return page;
+		asked.then(
+			(late) => late.close(),
+			() => {},
+		);
 	}
+	throw new Error('the browser makes no page any more');
 }
 
 async function killRenderers(): Promise<void> {
