@@ -1,6 +1,6 @@
-import type { SourceIdentity } from '../core/contract.js';
 import { LaserError, StorageError } from '../errors/index.js';
-import type { Decision, PositionSource, Store, StoredEntry, StoredPosition, StoreKey } from './store.js';
+import { fromRecord, type PositionRecord, toRecord } from './position-record.js';
+import type { Decision, Store, StoredEntry, StoredPosition, StoreKey } from './store.js';
 
 /** The part of a Durable Object's transaction that is used. */
 export interface DurableObjectTransactionLike {
@@ -17,17 +17,6 @@ export interface DurableObjectStorageLike<Tx extends DurableObjectTransactionLik
 	transaction<T>(closure: (transaction: Tx) => Promise<T>): Promise<T>;
 	/** Resolves when everything written so far is on the disk. */
 	sync?(): Promise<void>;
-}
-
-/** As stored: what structured clone keeps, in the plainest form. */
-interface PositionRecord {
-	scope: string;
-	name: string;
-	positions: [number, bigint][];
-	identity: SourceIdentity | undefined;
-	epoch: number;
-	updatedAt: number;
-	source: PositionSource;
 }
 
 const PREFIX = 'tidemark:position:';
@@ -122,16 +111,6 @@ function prefixOf(scope: string): string {
 
 function keyOf({ scope, name }: StoreKey): string {
 	return `${prefixOf(scope)}${encodeURIComponent(name)}`;
-}
-
-function toRecord(key: StoreKey, position: StoredPosition): PositionRecord {
-	const { identity, epoch, updatedAt, source } = position;
-	const positions = [...position.positions];
-	return { scope: key.scope, name: key.name, positions, identity, epoch, updatedAt, source };
-}
-
-function fromRecord(record: PositionRecord | undefined): StoredEntry | undefined {
-	return record === undefined ? undefined : { ...record, positions: new Map(record.positions) };
 }
 
 async function guard<T>(operation: string, body: () => Promise<T>): Promise<T> {

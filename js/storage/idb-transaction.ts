@@ -1,34 +1,15 @@
-import type { SourceIdentity } from '../core/contract.js';
 import { InvalidError } from '../errors/index.js';
-import type { Decision, PositionSource, StoredEntry, StoredPosition, StoreKey } from './store.js';
+import { fromRecord, type PositionRecord, toRecord } from './position-record.js';
+import type { Decision, StoredEntry, StoredPosition, StoreKey } from './store.js';
 
 /** The object store for positions, in a database of ours as in the application's. */
 export const POSITIONS = 'tidemark_positions';
-
-/** As stored. Offsets are values, never keys: a bigint can be the one but not the other. */
-interface PositionRecord {
-	scope: string;
-	name: string;
-	positions: [number, bigint][];
-	identity: SourceIdentity | undefined;
-	epoch: number;
-	updatedAt: number;
-	source: PositionSource;
-}
 
 /** Creates what Tidemark needs. For the upgrade handler of an application's own database; safe to repeat. */
 export function installStores(database: IDBDatabase): void {
 	if (!database.objectStoreNames.contains(POSITIONS)) {
 		database.createObjectStore(POSITIONS, { keyPath: ['scope', 'name'] });
 	}
-}
-
-function toRecord(key: StoreKey, position: StoredPosition): PositionRecord {
-	return { ...position, scope: key.scope, name: key.name, positions: [...position.positions] };
-}
-
-function fromRecord(record: PositionRecord | undefined): StoredEntry | undefined {
-	return record === undefined ? undefined : { ...record, positions: new Map(record.positions) };
 }
 
 function keyOf(key: StoreKey): IDBValidKey {

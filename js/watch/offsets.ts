@@ -5,14 +5,14 @@ import { InvalidError } from '../errors/index.js';
 export type Offsets = ReadonlyMap<number, bigint> | readonly bigint[];
 
 const MAX_OFFSET = 2n ** 64n - 1n;
+const MAX_PARTITION = 2 ** 32 - 1;
+
 /** As the application sees positions: within 64 bits. After the last offset that there can be, they stay on it. */
 export function saturated(positions: Positions): Positions {
 	return new Map(
 		Array.from(positions, ([partition, next]) => [partition, next > MAX_OFFSET ? MAX_OFFSET : next]),
 	);
 }
-
-const MAX_PARTITION = 2 ** 32 - 1;
 
 /**
  * The offsets as entries of a map.

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { start as startProgram } from '../support/program.js';
 import { type Server, TEN, tenServer } from './support/server.js';
 
 const command = join(inject('project'), 'node_modules/.bin/tidemark');
@@ -22,40 +23,31 @@ const running = new Set<ChildProcess>();
 
 function start(args: readonly string[], environment: Record<string, string> = LOGIN): Tail {
 	const { PATH, HOME } = process.env;
-	const child = spawn(command, ['tail', ...args], {
-		stdio: ['ignore', 'pipe', 'pipe'],
+	const {
+		process: child,
+		output,
+		errors,
+		end,
+	} = startProgram(command, ['tail', ...args], {
 		env: { PATH, HOME, ...environment },
 	});
 	running.add(child);
-	let output = '';
-	let errors = '';
-	child.stdout.on('data', (chunk: Buffer) => {
-		output += chunk.toString();
-	});
-	child.stderr.on('data', (chunk: Buffer) => {
-		errors += chunk.toString();
-	});
-	const lines = (): string[] => output.split('\n').slice(0, -1);
+	const lines = (): string[] => output().split('\n').slice(0, -1);
 	return {
 		process: child,
 		lines,
-		errors: () => errors,
+		errors,
 		until: async (count) => {
 			const deadline = Date.now() + 20_000;
 			while (lines().length < count) {
 				if (Date.now() > deadline || child.exitCode !== null) {
-					throw new Error(`${lines().length} of ${count} lines\n${output}${errors}`);
+					throw new Error(`${lines().length} of ${count} lines\n${output()}${errors()}`);
 				}
 				await new Promise((resolve) => setTimeout(resolve, 10));
 			}
 			return lines();
 		},
-		end: new Promise((resolve) =>
-			child.once('close', (code, signal) => {
-				running.delete(child);
-				resolve(code ?? signal ?? 'nothing');
-			}),
-		),
+		end: end.finally(() => running.delete(child)),
 	};
 }
 
