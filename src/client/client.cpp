@@ -287,6 +287,7 @@ bool Client::take_session_events(Now now) {
 void Client::on_state(const iggy::SessionEvent& event, Now) {
   events_.raw(connection_event(event));
   if (event.state != iggy::SessionState::ready) return;
+  partitions_.dialect = event.dialect;
   router_.new_session(event.dialect);
   // Another session may be another server, or another state of it: what was known is asked anew.
   probing();

@@ -110,11 +110,13 @@ std::optional<Request> DurableReading::poll_request(Now now) {
     log.asking = log.need;
     const auto partition = log.position.partition;
     switch (log.need) {
-      case Need::first: return state_.source.poll(log.tag, partition, iggy::StrategyKind::first, 0, 1);
-      case Need::last: return state_.source.poll(log.tag, partition, iggy::StrategyKind::last, 0, 1);
+      case Need::first:
+        return state_.source.poll(log.tag, partition, log.context, iggy::StrategyKind::first, 0, 1);
+      case Need::last:
+        return state_.source.poll(log.tag, partition, log.context, iggy::StrategyKind::last, 0, 1);
       default:
-        return state_.source.poll(log.tag, partition, iggy::StrategyKind::offset, log.position.next,
-                                  records_to_ask());
+        return state_.source.poll(log.tag, partition, log.context, iggy::StrategyKind::offset,
+                                  log.position.next, records_to_ask());
     }
   }
   settle(now);  // nothing to ask at all: no partitions, or all of them at their very end
@@ -275,6 +277,8 @@ void DurableReading::compare(const TopicState& topic, const SourceIdentity& foun
     }
   }
   for (; log != logs_.end(); ++log) gone(*log);
+  for (std::size_t index = 0; index < next.size(); ++index)
+    next[index].context = topic.partitions[index].context;
   logs_ = std::move(next);
   cursor_ = 0;
   identity_ = found;

@@ -16,7 +16,8 @@ std::optional<Request> OffsetForTime::poll_request(Now) {
   if (next_to_ask_ >= positions_.size() || in_flight_ >= max_in_flight) return std::nullopt;
   ++in_flight_;
   const auto index = next_to_ask_++;
-  return source_.poll(index + 1, positions_[index].partition, iggy::StrategyKind::timestamp, micros_, 1);
+  return source_.poll(index + 1, positions_[index].partition, contexts_[index], iggy::StrategyKind::timestamp,
+                      micros_, 1);
 }
 
 void OffsetForTime::on_reply(std::uint32_t tag, const Reply& reply, Now) {
@@ -42,7 +43,10 @@ void OffsetForTime::on_topic(const Reply& reply) {
     failure_ = Failure{.kind = FailureKind::command, .code = 2010, .error = {}};
     return;
   }
-  for (const auto& partition : topic->partitions) positions_.push_back({partition.id, 0, false});
+  for (const auto& partition : topic->partitions) {
+    positions_.push_back({partition.id, 0, false});
+    contexts_.push_back(partition.context);
+  }
   finished_ = positions_.empty();
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "feed/failure.hpp"
 #include "feed/position.hpp"
@@ -35,6 +36,7 @@ class OffsetForTime final : public Operation {
   std::uint64_t micros_;
   iggy::Dialect dialect_;
   Positions positions_;
+  std::vector<PartitionContext> contexts_;  // of the same partitions
   std::optional<Failure> failure_;
   bool asked_topic_ = false;
   bool finished_ = false;

@@ -32,6 +32,7 @@ class PartitionLog {
   }
 
   Position position;
+  PartitionContext context;  // as the latest topic record gave it
   // False where a reader starts at "beginning" and has read nothing: it asks for no particular offset.
   bool anchored = true;
   Need need = Need::nothing;

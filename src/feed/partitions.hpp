@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "iggy/protocol_version.hpp"
+#include "machine/operation.hpp"
 
 namespace tidemark::feed {
 
@@ -19,6 +20,7 @@ class Partitions {
     std::uint32_t count = 0;
     // Per partition an offset that everything sent from now on lies at or above: where a read-back starts.
     std::map<std::uint32_t, std::uint64_t> ends;
+    std::map<std::uint32_t, PartitionContext> contexts;
   };
 
   // How the server speaks; set by the owner whenever a session comes up.

@@ -24,6 +24,7 @@ constexpr std::uint32_t resource_not_found = 20;
 constexpr std::uint32_t transient_not_committed = 57;
 constexpr std::uint32_t transient_not_accepted = 58;
 constexpr std::uint32_t already_applied = 59;
+constexpr std::uint32_t stale_incarnation = 87;
 constexpr std::uint32_t partition_not_found = 3007;
 
 std::size_t size_on_wire(const PublishRecord& record) {
@@ -61,6 +62,7 @@ class Publish::Impl {
   void check_sizes();
   void identify(Now now);
   bool choose();
+  PartitionContext context() const;
   Request send_request();
   void on_topic(const Reply& reply);
   void on_sent(const Reply& reply, Now now);
@@ -168,10 +170,17 @@ std::optional<Request> Publish::Impl::poll_request(Now now) {
   ++tag_;
   if (step_ == Step::learn) return source_.get_topic(tag_);
   if (step_ == Step::read_back)
-    return source_.poll(tag_, partition_, iggy::StrategyKind::offset, look_at_, read_back_count);
+    return source_.poll(tag_, partition_, context(), iggy::StrategyKind::offset, look_at_, read_back_count);
   auto request = send_request();
   if (done()) return std::nullopt;
   return request;
+}
+
+PartitionContext Publish::Impl::context() const {
+  const auto* topic = partitions_.find(key_);
+  if (topic == nullptr) return {};
+  const auto found = topic->contexts.find(partition_);
+  return found == topic->contexts.end() ? PartitionContext{} : found->second;
 }
 
 Request Publish::Impl::send_request() {
@@ -179,7 +188,8 @@ Request Publish::Impl::send_request() {
                   .repeat = Repeat::never,
                   .timeout_micros = args_.timeout_micros,
                   .tag = tag_,
-                  .body = {}};
+                  .body = {},
+                  .context = context()};
   std::vector<iggy::OutgoingMessage> messages;
   std::size_t size = request_overhead;
   for (chunk_end_ = chunk_begin_; chunk_end_ < args_.records.size(); ++chunk_end_) {
@@ -216,9 +226,12 @@ void Publish::Impl::on_topic(const Reply& reply) {
   Error error;
   if (!TopicSource::read_topic(reply, partitions_.dialect, topic, error)) return end(failure_of(error));
   if (!topic) return end(Failure{.kind = FailureKind::command, .code = 2010, .error = {}});
-  Partitions::Topic learned{static_cast<std::uint32_t>(topic->partitions.size()), {}};
+  Partitions::Topic learned{static_cast<std::uint32_t>(topic->partitions.size()), {}, {}};
   // With head 0 the partition may be empty: a read-back starts at its first offset then.
-  for (const auto& partition : topic->partitions) learned.ends[partition.id] = partition.current_offset;
+  for (const auto& partition : topic->partitions) {
+    learned.ends[partition.id] = partition.current_offset;
+    learned.contexts[partition.id] = partition.context;
+  }
   partitions_.learn(key_, std::move(learned));
   step_ = Step::choose;
 }
@@ -250,7 +263,9 @@ void Publish::Impl::on_sent(const Reply& reply, Now now) {
     case Outcome::refused:
       if (reply.code == transient_not_committed || reply.code == already_applied) break;  // unknown
       if (reply.code == transient_not_accepted) return retry(Step::send, now, failure_of(reply));
-      if ((reply.code == partition_not_found || reply.code == resource_not_found) && !relearned_) {
+      if ((reply.code == partition_not_found || reply.code == resource_not_found ||
+           reply.code == stale_incarnation) &&
+          !relearned_) {
         relearned_ = true;
         leave_gate();
         partitions_.forget(key_);

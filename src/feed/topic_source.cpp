@@ -36,9 +36,9 @@ Request TopicSource::get_topic(std::uint32_t tag) const {
   return request;
 }
 
-Request TopicSource::poll(std::uint32_t tag, std::uint32_t partition, iggy::StrategyKind strategy,
-                          std::uint64_t value, std::uint32_t count) const {
-  Request request{.command = poll_command, .tag = tag, .body = {}};
+Request TopicSource::poll(std::uint32_t tag, std::uint32_t partition, const PartitionContext& context,
+                          iggy::StrategyKind strategy, std::uint64_t value, std::uint32_t count) const {
+  Request request{.command = poll_command, .tag = tag, .body = {}, .context = context};
   bytes::Writer out(request.body);
   iggy::write_poll({.consumer = {iggy::ConsumerKind::consumer, iggy::Identifier::named(consumer_name)},
                     .stream = iggy::Identifier::named(stream_),
@@ -53,7 +53,7 @@ Request TopicSource::poll(std::uint32_t tag, std::uint32_t partition, iggy::Stra
 bool TopicSource::means_gone(const Reply& reply) {
   if (reply.outcome != Outcome::refused) return false;
   return reply.code == 1009 || reply.code == 1010 || reply.code == 2010 || reply.code == 2011 ||
-         reply.code == 3007;
+         reply.code == 3007 || reply.code == 87;
 }
 
 bool TopicSource::read_stream(const Reply& reply, iggy::Dialect, std::optional<StreamState>& out,
@@ -93,7 +93,9 @@ bool TopicSource::read_topic(const Reply& reply, iggy::Dialect dialect, std::opt
     in.skip(8);  // size
     partition.messages_count = in.u64();
     if (v12) {
-      in.skip(24);       // incarnation, owner generation, metadata op
+      partition.context.incarnation = in.u64();
+      in.skip(8);  // owner generation: of consumer groups only
+      partition.context.metadata_op = in.u64();
       in.skip(in.u8());  // members
       in.skip(in.u8());  // in-sync members
     }

@@ -19,6 +19,7 @@ struct TopicPartition {
   std::uint64_t created_at_micros = 0;
   std::uint64_t current_offset = 0;  // of the last record; 0 when empty too
   std::uint64_t messages_count = 0;
+  PartitionContext context;
 
   // The offset that the next record will get, as far as the record tells.
   std::uint64_t end() const {
@@ -43,8 +44,8 @@ class TopicSource {
 
   Request get_stream(std::uint32_t tag) const;
   Request get_topic(std::uint32_t tag) const;
-  Request poll(std::uint32_t tag, std::uint32_t partition, iggy::StrategyKind strategy, std::uint64_t value,
-               std::uint32_t count) const;
+  Request poll(std::uint32_t tag, std::uint32_t partition, const PartitionContext& context,
+               iggy::StrategyKind strategy, std::uint64_t value, std::uint32_t count) const;
 
   // The reply's content; nothing when there is no such stream or topic. False with `error` when it does not
   // decode.

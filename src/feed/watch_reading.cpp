@@ -38,7 +38,7 @@ std::optional<Request> WatchReading::poll_request(Now now) {
   ready_.pop_front();
   ++in_flight_;
   drain.tag = state_.take_tag();
-  return state_.source.poll(drain.tag, drain.position.partition, iggy::StrategyKind::offset,
+  return state_.source.poll(drain.tag, drain.position.partition, drain.context, iggy::StrategyKind::offset,
                             drain.position.next, std::min(state_.options.batch, drain_cap - drain.read));
 }
 
@@ -103,6 +103,7 @@ void WatchReading::begin_drains(const std::optional<TopicState>& topic) {
       drains_.push_back({.position = *at, .attempts = {}});
       positions_.erase(at);
     }
+    drains_.back().context = topic->partitions[partition].context;
     if (drains_.back().position.exhausted) {
       drains_.back().done = true;
       continue;

@@ -26,6 +26,7 @@ class WatchReading final : public Reading {
   static constexpr std::uint32_t drain_cap = 10'000;
   struct Drain {
     Position position;
+    PartitionContext context = {};
     std::uint32_t read = 0;
     std::uint32_t tag = 0;  // of the poll in flight; 0 is none
     bool done = false;

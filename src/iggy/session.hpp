@@ -160,6 +160,7 @@ class Session {
     Ticket ticket = 0;
     std::uint32_t command = 0;
     std::uint32_t tag = 0;
+    PartitionContext context;
     Repeat repeat = Repeat::freely;
     Phase phase = Phase::queued;
     bool maybe_applied = false;    // sent, and nothing has said since that it had no effect

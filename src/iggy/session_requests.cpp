@@ -35,6 +35,7 @@ Ticket Session::submit(Request&& request, Now now) {
   pending.command = request.command;
   pending.tag = request.tag;
   pending.repeat = request.repeat;
+  pending.context = request.context;
   const auto timeout = request.timeout_micros == 0 ? options_.request_timeout : request.timeout_micros;
   pending.deadline = now.mono_micros + std::min(timeout, UINT64_MAX / 4);
   pending.frame = std::move(request.body);
@@ -124,6 +125,10 @@ void Session::complete_frame(Pending& pending) {
     header.request_checksum = is_v12(dialect_)
                                   ? random_.nonzero_u128()
                                   : tape::U128{xxh3_64(std::span(pending.frame).subspan(kHeaderSize)), 0};
+  }
+  if (is_v12(dialect_)) {
+    header.partition_incarnation = pending.context.incarnation;
+    header.minimum_metadata_op = pending.context.metadata_op;
   }
   write_request_header(header, pending.frame);
   pending.numbered = true;

@@ -16,12 +16,20 @@ enum class Repeat : std::uint8_t {
   never,   // writes: the operation is told `unknown` and decides (read back, repeat the same bytes, give up)
 };
 
+// The life of a partition that a request means, so that it never reaches another one under the same number.
+// Only V12 servers ask for it; all zero elsewhere.
+struct PartitionContext {
+  std::uint64_t incarnation = 0;
+  std::uint64_t metadata_op = 0;  // that came with the incarnation: a node behind it does not answer yet
+};
+
 struct Request {
   std::uint32_t command = 0;  // command code of the streaming protocol, or >= 1,000,000 for a managed command
   Repeat repeat = Repeat::freely;
   std::uint64_t timeout_micros = 0;  // 0: as long as the connection gives every request
   std::uint32_t tag = 0;             // the operation's own name for the request, given back with its reply
   bytes::Buffer body;
+  PartitionContext context = {};  // of sends, polls and offsets
 };
 
 enum class Outcome : std::uint8_t {

@@ -448,3 +448,31 @@ TEST_CASE("a reply that breaks its checksums fails the read and moves nothing") 
   CHECK(f.reader->failure().kind == FailureKind::codec);
   CHECK(f.reader->positions().empty());
 }
+
+TEST_CASE("on a server of 0.12.2 either mode reads, resumes, and says what was trimmed or recreated") {
+  for (const auto mode : {ReaderMode::durable, ReaderMode::watch}) {
+    Fixture f;
+    f.options.mode = mode;
+    f.server.dialect = iggy::Dialect::v12;
+    f.server.create_topic(2);
+    f.append(0, 5), f.append(1, 3);
+    f.options.from = Start::beginning;
+    f.open();
+    f.reader->new_session(iggy::Dialect::v12);
+    CHECK(f.batch().records.count == 8);
+    f.append(1, 2);
+    CHECK(f.batch().records.count == 2);
+    CHECK(f.next(1) == 5);
+    if (mode != ReaderMode::durable) continue;
+    f.append(0, 10);
+    f.server.partition(0).trim_below(9);
+    CHECK(f.batch().gaps == std::vector<Gap>{{0, 5, 9, GapReason::trimmed}});
+    // Another life of the partitions: the old context is refused, and the topic is read again.
+    f.server.create_topic(2);
+    f.append(0, 1);
+    f.drive.now.mono_micros += 60 * second;
+    const auto& batch = f.batch();
+    CHECK(batch.gaps.size() == 2);
+    CHECK(batch.records.count == 1);
+  }
+}

@@ -63,6 +63,7 @@ struct Answer {
 
 class LogServer {
  public:
+  iggy::Dialect dialect = iggy::Dialect::s11;
   std::uint32_t stream_id = 3;
   std::uint64_t stream_created_at = 10;
   bool stream_exists = true;
@@ -91,13 +92,25 @@ class LogServer {
     switch (request.command) {
       case 200: return {.payload = stream_exists ? stream_record() : bytes::Buffer{}};
       case 300: return {.payload = topic && stream_exists ? topic_record() : bytes::Buffer{}};
-      case 100: return poll(in);
-      case 101: return send(in);
+      case 100: return is_stale(request) ? stale() : poll(in);
+      case 101: return is_stale(request) ? stale() : send(in);
       default: return {.outcome = Outcome::refused, .code = 3, .payload = {}};
     }
   }
 
+  static constexpr std::uint64_t metadata_op = 31;
+
  private:
+  // The time of its creation serves as a partition's incarnation.
+  bool is_stale(const Request& request) const {
+    if (!iggy::is_v12(dialect) || !topic) return false;
+    const auto& [incarnation, op] = request.context;
+    return op != metadata_op ||
+           std::none_of(topic->partitions.begin(), topic->partitions.end(),
+                        [&](const auto& one) { return one.second.created_at == incarnation; });
+  }
+  static Answer stale() { return {.outcome = Outcome::refused, .code = 87, .payload = {}}; }
+
   bytes::Buffer stream_record() const {
     bytes::Buffer body;
     bytes::Writer out(body);
@@ -110,11 +123,15 @@ class LogServer {
     bytes::Writer out(body);
     out.u32(topic->id), out.u64(topic->created_at);
     out.u32(static_cast<std::uint32_t>(topic->partitions.size()));
-    out.u64(UINT64_MAX), out.u8(1), out.u64(UINT64_MAX), out.u64(0), out.u64(0);
+    if (!iggy::is_v12(dialect)) out.u64(UINT64_MAX), out.u8(1), out.u64(UINT64_MAX);
+    out.u64(0), out.u64(0);
     out.u8(1), out.text("t"), out.u32(0), out.u32(0);
     for (const auto& [id, partition] : topic->partitions) {
       out.u32(id), out.u64(partition.created_at), out.u32(1), out.u64(partition.head());
       out.u64(0), out.u64(partition.records.size());
+      if (!iggy::is_v12(dialect)) continue;
+      out.u64(partition.created_at), out.u64(0), out.u64(metadata_op);
+      out.u8(1), out.u8(7), out.u8(2), out.u8(7), out.u8(8);
     }
     return body;
   }
@@ -143,6 +160,7 @@ class LogServer {
     bytes::Buffer body;
     bytes::Writer out(body);
     out.u32(found->first), out.u64(found->second.head()), out.u32(static_cast<std::uint32_t>(to - from));
+    if (iggy::is_v12(dialect)) out.u64(found->second.created_at), out.u64(0), out.u64(metadata_op);
     while (from != to) {
       auto end = from + 1;
       while (end != to && end->timestamp == from->timestamp && end->offset == (end - 1)->offset + 1 &&
@@ -197,7 +215,7 @@ class LogServer {
     if (!topic) return {.outcome = Outcome::refused, .code = 20, .payload = {}};
     const auto found = topic->partitions.find(to.partition_id);
     if (found == topic->partitions.end()) return {.outcome = Outcome::refused, .code = 3007, .payload = {}};
-    iggy::BatchReader batch(in.rest(), iggy::Dialect::s11);
+    iggy::BatchReader batch(in.rest(), dialect);
     if (batch.error() || batch.header().count != count)
       return {.outcome = Outcome::refused, .code = 4039, .payload = {}};
     auto& partition = found->second;

@@ -252,3 +252,34 @@ TEST_CASE("a partition that is gone makes the topic be asked for again") {
   CHECK_FALSE(publish.failure());
   CHECK(f.server.partition(0).records.size() == 1);
 }
+
+TEST_CASE("a server of 0.12.2 is sent the partition's context, and the new one after a recreation") {
+  Fixture f;
+  f.server.dialect = f.partitions.dialect = iggy::Dialect::v12;
+  f.server.create_topic(2);
+  auto to_second = f.args(2);
+  to_second.partition = std::uint32_t{1};
+  Publish first(to_second, f.partitions, f.random);
+  f.run(first);
+  CHECK_FALSE(first.failure());
+  CHECK(f.server.requests.back().context.incarnation == f.server.partition(1).created_at);
+  CHECK(f.server.requests.back().context.metadata_op == test::LogServer::metadata_op);
+  CHECK(f.server.partition(1).records.size() == 2);
+
+  f.server.create_topic(2);
+  Publish second(to_second, f.partitions, f.random);
+  f.run(second);
+  CHECK_FALSE(second.failure());
+  CHECK(f.server.partition(1).records.size() == 2);
+}
+
+TEST_CASE("a read-back on a server of 0.12.2 finds what a lost send has stored") {
+  Fixture f;
+  f.server.dialect = f.partitions.dialect = iggy::Dialect::v12;
+  f.server.create_topic(1);
+  f.lose_sends(1, true);
+  Publish publish(f.args(3), f.partitions, f.random);
+  f.run(publish);
+  CHECK_FALSE(publish.failure());
+  CHECK(f.server.partition(0).records.size() == 3);
+}

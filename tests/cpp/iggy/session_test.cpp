@@ -767,3 +767,22 @@ TEST_CASE("every prefix of every frame of a session ends that connection and not
     CHECK(world.dropped == 1);
   }
 }
+
+TEST_CASE("the context of a partition is in the header of a request, for servers of 0.12.2 alone") {
+  const auto sent = [](Dialect dialect) {
+    SessionOptions options;
+    options.dialects = {dialect};
+    World world(1, options);
+    world.log_in();
+    Request request{.command = 101, .repeat = Repeat::never, .body = {1}, .context = {0x1122334455, 77}};
+    world.session.submit(std::move(request), world.now);
+    const auto frames = world.take_frames();
+    REQUIRE(frames.size() == 1);
+    return header_of(frames[0]);
+  };
+  CHECK(sent(Dialect::v12).partition_incarnation == 0x1122334455);
+  CHECK(sent(Dialect::v12).minimum_metadata_op == 77);
+  CHECK(sent(Dialect::v12).owner_generation == 0);
+  CHECK(sent(Dialect::s11).partition_incarnation == 0);
+  CHECK(sent(Dialect::s11).minimum_metadata_op == 0);
+}
