@@ -29,7 +29,7 @@ export function report(results) {
 	const medians = [];
 	for (const [name, group] of groups(results)) {
 		const own = group.find(({ subject }) => subject === 'tidemark');
-		if (own !== undefined) {
+		if (own !== undefined && group.length > 1) {
 			const against = group
 				.filter((one) => one !== own)
 				.map((one) => `${one.subject} ${ratio(own, one).toFixed(2)}x${atBest(own, one)}`);

@@ -4,18 +4,26 @@
 // With --check it ends with 1 when a ratio is under its floor or an entry over its size (bench/targets.mjs).
 import { parseArgs } from 'node:util';
 import { decodeInChromium, decodeInNode } from '../bench/decode/run.mjs';
-import { drainInChromium, drainInNode } from '../bench/drain/drain.mjs';
+import { drains } from '../bench/drain/drain.mjs';
 import { report } from '../bench/report.mjs';
 import { sizes } from '../bench/size/size.mjs';
 import { shortfalls } from '../bench/targets.mjs';
 import { build } from './build.mjs';
 import { setup } from './setup.mjs';
 
+async function* decoding(name) {
+	yield await decodeInNode(name);
+	yield await decodeInChromium(name);
+}
+
+/** Each yields the results of one runtime after the other. */
 const benches = {
-	'change-record': [() => decodeInNode('change-record'), () => decodeInChromium('change-record')],
-	'query-reply': [() => decodeInNode('query-reply'), () => decodeInChromium('query-reply')],
-	drain: [drainInNode, drainInChromium],
-	size: [sizes],
+	'change-record': () => decoding('change-record'),
+	'query-reply': () => decoding('query-reply'),
+	drain: drains,
+	async *size() {
+		yield await sizes();
+	},
 };
 
 try {
@@ -36,13 +44,14 @@ try {
 	build({ demo: false, quiet: true });
 	const all = [];
 	for (const name of new Set(chosen)) {
-		for (const run of benches[name]) {
-			const results = await run();
+		const began = performance.now();
+		for await (const results of benches[name]()) {
 			all.push(...results);
 			if (values.json)
 				for (const { best: _, spread: __, ...result } of results)
 					process.stdout.write(`${JSON.stringify(result)}\n`);
 		}
+		console.error(`${name}: ${((performance.now() - began) / 1000).toFixed(0)} s`);
 	}
 	if (!values.json) process.stdout.write(report(all));
 	if (values.check) {

@@ -100,7 +100,7 @@ export async function run(options: { wasm?: WasmSource; rounds?: Partial<Rounds>
 		{ name: 'cborg', run: each((payload) => cborgDecode(payload)) },
 	];
 	agree(subjects.map(({ name, run }) => ({ name, records: run() as Record<string, unknown>[] })));
-	const medians = interleaved(subjects, { warm: 40, timed: 81, ...options.rounds });
+	const medians = await interleaved(subjects, options.rounds);
 	wasm.dispose();
 	return Array.from(medians, ([subject, timing]) => ({
 		bench: BENCH,

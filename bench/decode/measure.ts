@@ -16,39 +16,62 @@ export interface Result {
 /** Of one subject's rounds, in milliseconds. */
 export type Timing = Required<Pick<Result, 'value' | 'best' | 'spread'>>;
 
-export interface Subject {
-	readonly name: string;
-	/** Does the whole task once; what it returns is kept alive until the clock was read. */
-	readonly run: () => unknown;
-}
+export type Subject = { readonly name: string } & (
+	| {
+			/** Does the whole task once; what it returns is kept alive until the clock was read. */
+			readonly run: () => unknown;
+	  }
+	| {
+			/** Does the task at least this many milliseconds long in a process of its own; resolves to those of one time. */
+			readonly elsewhere: (least: number) => Promise<number>;
+	  }
+);
 
 export interface Rounds {
-	/** Rounds before the clock counts: compilers settle. */
+	/** Turns before the clock counts: compilers settle. */
 	warm: number;
 	timed: number;
+	/** Milliseconds that a turn lasts at least. */
+	turn: number;
 }
 
+const ROUNDS: Rounds = { warm: 8, timed: 31, turn: 20 };
+
 /**
- * Every subject once a round, in turn and each round beginning with another one: what the machine does beside it hits
- * all of them alike. The median of each, in milliseconds. Garbage is collected between turns where the runtime allows it, so
- * that nobody pays for what another one dropped.
+ * Every subject has a turn a round, each round beginning with another one: what the machine does beside it hits all of them
+ * alike. A turn repeats the task until it is long enough to be timed well and to hold the garbage that the task itself
+ * makes; it starts with a collected heap, so that nobody pays for what another one dropped. A turn counts as the mean of its
+ * times, a subject as the median of its turns.
  */
-export function interleaved(subjects: readonly Subject[], rounds: Rounds): Map<string, Timing> {
+export async function interleaved(
+	subjects: readonly Subject[],
+	rounds: Partial<Rounds> = {},
+): Promise<Map<string, Timing>> {
+	const { warm, timed, turn } = { ...ROUNDS, ...rounds };
 	const times = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
-	let kept: unknown;
-	for (let round = -rounds.warm; round < rounds.timed; round++) {
-		for (let turn = 0; turn < subjects.length; turn++) {
-			const subject = subjects[(turn + round + rounds.warm) % subjects.length]!;
-			kept = undefined;
-			(globalThis as { gc?: (options: { type: 'minor' }) => void }).gc?.({ type: 'minor' });
-			const start = performance.now();
-			kept = subject.run();
-			const took = performance.now() - start;
-			if (kept === undefined) throw new Error(`${subject.name} made nothing`);
+	for (let round = -warm; round < timed; round++) {
+		for (let at = 0; at < subjects.length; at++) {
+			const subject = subjects[(at + round + warm) % subjects.length]!;
+			const took = 'run' in subject ? meanOfTurn(subject, turn) : await subject.elsewhere(turn);
 			if (round >= 0) times.get(subject.name)!.push(took);
 		}
 	}
 	return new Map(Array.from(times, ([name, values]) => [name, timing(values)]));
+}
+
+function meanOfTurn({ name, run }: { name: string; run: () => unknown }, least: number): number {
+	(globalThis as { gc?: (options: { type: 'minor' }) => void }).gc?.({ type: 'minor' });
+	let kept: unknown;
+	let count = 0;
+	let took = 0;
+	const start = performance.now();
+	do {
+		kept = run();
+		count++;
+		took = performance.now() - start;
+	} while (took < least);
+	if (kept === undefined) throw new Error(`${name} made nothing`);
+	return took / count;
 }
 
 function timing(values: number[]): Timing {

@@ -1,6 +1,6 @@
-// bench_decode PAGE...: prints of the milliseconds that decoding all the pages to columns takes the median,
-// the fastest round, the lower and the upper quartile.
-#include <algorithm>
+// bench_decode PAGE...: decodes all the pages to columns, again and again, for at least as many milliseconds
+// as a line of standard input says, and prints the mean of the times in milliseconds: a turn a line, so that
+// turns alternate with others'.
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -10,8 +10,6 @@
 #include "agdx/query_reply.hpp"
 
 int main(int count, char** names) {
-  constexpr int warm = 20;
-  constexpr int timed = 101;
   using Clock = std::chrono::steady_clock;
   std::vector<std::vector<std::uint8_t>> pages;
   for (int index = 1; index < count; ++index) {
@@ -21,19 +19,23 @@ int main(int count, char** names) {
   tidemark::agdx::QueryReplyDecoder decoder;
   // Pages are copied in, as they are into wasm memory.
   std::vector<std::uint8_t> input;
-  std::vector<double> times;
-  for (int round = 0; round < warm + timed; ++round) {
+  double least = 0;
+  while (std::scanf("%lf", &least) == 1) {
     const auto start = Clock::now();
-    for (const auto& page : pages) {
-      input.assign(page.begin(), page.end());
-      if (decoder.decode(input) != tidemark::agdx::QueryReplyDecoder::Outcome::page) {
-        std::fprintf(stderr, "a page was refused: rule %u\n", static_cast<unsigned>(decoder.error().rule));
-        return 1;
+    std::chrono::duration<double, std::milli> took{};
+    int times = 0;
+    do {
+      for (const auto& page : pages) {
+        input.assign(page.begin(), page.end());
+        if (decoder.decode(input) != tidemark::agdx::QueryReplyDecoder::Outcome::page) {
+          std::fprintf(stderr, "a page was refused: rule %u\n", static_cast<unsigned>(decoder.error().rule));
+          return 1;
+        }
       }
-    }
-    const std::chrono::duration<double, std::milli> took = Clock::now() - start;
-    if (round >= warm) times.push_back(took.count());
+      ++times;
+      took = Clock::now() - start;
+    } while (took.count() < least);
+    std::printf("%.5f\n", took.count() / times);
+    std::fflush(stdout);
   }
-  std::sort(times.begin(), times.end());
-  std::printf("%.4f %.4f %.4f %.4f\n", times[timed / 2], times[0], times[timed / 4], times[timed * 3 / 4]);
 }

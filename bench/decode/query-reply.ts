@@ -7,7 +7,7 @@ import type { WasmSource } from '../../js/platform/wasm.js';
 import { QueryResult } from '../../js/query/result.js';
 import { decodeQueryReply, handObjects } from '../../tests/hand-ts/query-reply.js';
 import { Encoder, numbers } from './encode.js';
-import { announce, interleaved, type Result, type Rounds, runtimeName } from './measure.js';
+import { announce, interleaved, type Result, type Rounds, runtimeName, type Subject } from './measure.js';
 
 const BENCH = 'query-reply';
 const PAGES = 10;
@@ -169,8 +169,17 @@ class WasmPages {
 	}
 }
 
-/** Decoding of ten pages to columns that the caller owns, and to row objects. `wasm` is what `loadCore` takes. */
-export async function run(options: { wasm?: WasmSource; rounds?: Partial<Rounds> } = {}): Promise<Result[]> {
+/**
+ * Decoding of ten pages to columns that the caller owns, to views of columns, and to row objects. `wasm` is what `loadCore`
+ * takes; `native` has a turn of the same source without wasm.
+ */
+export async function run(
+	options: {
+		wasm?: WasmSource;
+		rounds?: Partial<Rounds>;
+		native?: ((least: number) => Promise<number>) | undefined;
+	} = {},
+): Promise<Result[]> {
 	const pages = queryPages();
 	await announce(BENCH, SEED, pages);
 	const wasm = new WasmPages(await loadCore(full, options.wasm));
@@ -179,33 +188,39 @@ export async function run(options: { wasm?: WasmSource; rounds?: Partial<Rounds>
 		<T>(decode: (bytes: Uint8Array) => T) =>
 		() =>
 			pages.map(decode);
-	const peers = [
+	const { native } = options;
+	const columns: Subject[] = [
+		{ name: 'tidemark', run: all((bytes) => wasm.columns(bytes)) },
+		{ name: 'views', run: all((bytes) => wasm.views(bytes).rows) },
+		{ name: 'hand-ts', run: all((bytes) => decodeQueryReply(bytes)!) },
 		{ name: 'cbor-x', run: all((bytes) => cborX.decode(bytes)) },
 		{ name: 'cborg', run: all((bytes) => cborgDecode(bytes)) },
+		...(native === undefined ? [] : [{ name: 'native', elsewhere: native }]),
 	];
-	const hand = { name: 'hand-ts', run: all((bytes) => decodeQueryReply(bytes)!) };
-	const tasks = {
-		columns_ms: [{ name: 'tidemark', run: all((bytes) => wasm.columns(bytes)) }, hand, ...peers],
-		columns_view_ms: [{ name: 'tidemark', run: all((bytes) => wasm.views(bytes).rows) }, hand, ...peers],
-		rows_ms: [
-			{ name: 'tidemark', run: all((bytes) => new QueryResult(wasm.columns(bytes)).objects()) },
-			{ name: 'hand-ts', run: all((bytes) => handObjects(decodeQueryReply(bytes)!)) },
-			{ name: 'cbor-x', run: all((bytes) => plainRows(cborX.decode(bytes))) },
-			{ name: 'cborg', run: all((bytes) => plainRows(cborgDecode(bytes))) },
-		],
-	};
-	const results: Result[] = [];
-	for (const [metric, subjects] of Object.entries(tasks)) {
-		const medians = interleaved(subjects as { name: string; run: () => unknown }[], {
-			warm: 5,
-			timed: 21,
-			...options.rounds,
-		});
-		for (const [subject, timing] of medians)
-			results.push({ bench: BENCH, runtime: runtimeName(), subject, metric, unit: 'ms', ...timing });
-	}
+	const rows: Subject[] = [
+		{ name: 'tidemark', run: all((bytes) => new QueryResult(wasm.columns(bytes)).objects()) },
+		{ name: 'hand-ts', run: all((bytes) => handObjects(decodeQueryReply(bytes)!)) },
+		{ name: 'cbor-x', run: all((bytes) => plainRows(cborX.decode(bytes))) },
+		{ name: 'cborg', run: all((bytes) => plainRows(cborgDecode(bytes))) },
+	];
+	const rounds = { warm: 5, timed: 15, ...options.rounds };
+	const toColumns = await interleaved(columns, rounds);
+	const toRows = await interleaved(rows, rounds);
 	wasm.dispose();
-	return results;
+	const byViews = new Map(toColumns).set('tidemark', toColumns.get('views')!);
+	byViews.delete('native');
+	for (const timings of [toColumns, byViews]) timings.delete('views');
+	const metrics = { columns_ms: toColumns, columns_view_ms: byViews, rows_ms: toRows };
+	return Object.entries(metrics).flatMap(([metric, timings]) =>
+		Array.from(timings, ([subject, timing]) => ({
+			bench: BENCH,
+			runtime: runtimeName(),
+			subject,
+			metric,
+			unit: 'ms',
+			...timing,
+		})),
+	);
 }
 
 interface DecodedReply {

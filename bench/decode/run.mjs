@@ -1,6 +1,5 @@
 // Decoding side by side: node bench/decode/run.mjs [--json] [--chromium] [--only NAME]. In a browser the same bundle runs: bundle()
 // gives its text, an ES module with run({ wasm }): results.
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -9,7 +8,7 @@ import v8 from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { build } from 'esbuild';
 import { CHROMIUM, CHROMIUM_FLAGS } from '../../scripts/chromium.mjs';
-import { setup } from '../../scripts/setup.mjs';
+import { startNative } from './native.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const platform = (name) => join(root, 'js/platform', name);
@@ -38,45 +37,32 @@ export async function bundle(name, target = 'node') {
 	return result.outputFiles[0].text;
 }
 
-/** One benchmark's result lines, in Node. */
-export async function decodeInNode(name) {
+/** The benchmark's module, in this process. */
+async function load(name) {
 	const folder = join(root, 'build/bench');
 	mkdirSync(folder, { recursive: true });
 	const file = join(folder, `${name}.mjs`);
 	writeFileSync(file, await bundle(name));
-	v8.setFlagsFromString('--expose-gc');
-	globalThis.gc = runInNewContext('gc');
-	const { run, queryPages } = await import(pathToFileURL(file).href);
-	const results = await run({ wasm: readFileSync(join(root, benches[name].wasm)) });
-	if (queryPages === undefined) return results;
-	return [...results, ...native(queryPages(), folder)];
+	return import(pathToFileURL(file).href);
 }
 
-/** The same source without wasm, by the same compiler: what the sandbox costs. */
-function native(pages, folder) {
-	const build = join(root, 'build/bench-native');
-	const env = setup('build');
-	const cmake = (...args) => {
-		const made = spawnSync('cmake', args, { cwd: root, env, encoding: 'utf8', maxBuffer: 1 << 28 });
-		if (made.status !== 0) throw new Error(`cmake ${args.join(' ')}\n${made.stdout}${made.stderr}`);
-	};
-	cmake('--preset', 'native', '-B', build, '-DCMAKE_BUILD_TYPE=Release');
-	cmake('--build', build, '-j2', '--target', 'bench_decode');
-	const files = pages.map((page, index) => {
-		const file = join(folder, `page-${index}.cbor`);
-		writeFileSync(file, page);
-		return file;
-	});
-	const ran = spawnSync(join(build, 'bench/decode/bench_decode'), files, { encoding: 'utf8' });
-	if (ran.status !== 0) throw new Error(`bench_decode ended with ${ran.status}: ${ran.stderr}`);
-	const line = { bench: 'query-reply', runtime: 'node', subject: 'native', metric: 'columns_ms', unit: 'ms' };
-	const [value, best, lower, upper] = ran.stdout.trim().split(' ').map(Number);
-	return [{ ...line, value, best, spread: [lower, upper] }];
+/** One benchmark's result lines, in Node. */
+export async function decodeInNode(name) {
+	v8.setFlagsFromString('--expose-gc');
+	globalThis.gc = runInNewContext('gc');
+	const { run, queryPages } = await load(name);
+	const native = queryPages && startNative(queryPages());
+	try {
+		return await run({ wasm: readFileSync(join(root, benches[name].wasm)), native: native?.turn });
+	} finally {
+		native?.close();
+	}
 }
 
 const PAGE = `<!doctype html><meta charset="utf-8"><title>decode</title><script type="module" src="/page.js"></script>`;
 const SCRIPT = `import { run } from '/bench.js';
-globalThis.run = async () => run({ wasm: await (await fetch('/core.wasm')).arrayBuffer() });
+globalThis.run = async () =>
+	run({ wasm: await (await fetch('/core.wasm')).arrayBuffer(), native: globalThis.nativeTurn });
 document.title = 'ready';`;
 
 /** The same in a page of its own, under the content-security policy that the package asks for. */
@@ -101,6 +87,7 @@ export async function decodeInChromium(name) {
 	});
 	await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 	const { chromium } = await import('playwright-core');
+	let native;
 	const browser = await chromium.launch({
 		executablePath: CHROMIUM,
 		headless: true,
@@ -109,12 +96,18 @@ export async function decodeInChromium(name) {
 	try {
 		const page = await browser.newPage();
 		page.on('console', (message) => console.error(message.text()));
+		const { queryPages } = await load(name);
+		if (queryPages !== undefined) {
+			native = startNative(queryPages());
+			await page.exposeFunction('nativeTurn', native.turn);
+		}
 		await page.goto(`http://127.0.0.1:${server.address().port}/`);
 		await page.waitForFunction(() => document.title === 'ready');
 		return await page.evaluate(() => globalThis.run());
 	} finally {
 		await browser.close();
 		server.close();
+		native?.close();
 	}
 }
 

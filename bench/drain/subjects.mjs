@@ -4,9 +4,13 @@ import { drain } from './null-client.mjs';
 // The largest request that the protocol's own reader makes, for every subject that lets one choose.
 const BATCH = 10_000;
 
-export async function tidemarkDrain({ Laser }, url) {
+export async function openFeed({ Laser }, url) {
 	const laser = await Laser.connectWithStream(url, 'bench', { username: 'iggy', password: 'iggy' });
-	const reader = (await laser.watch().index('orders_v1').records()).batch(BATCH);
+	return [laser, (await laser.watch().index('orders_v1').records()).batch(BATCH)];
+}
+
+export async function tidemarkDrain(tidemark, url) {
+	const [laser, reader] = await openFeed(tidemark, url);
 	const started = performance.now();
 	let records = 0;
 	for (;;) {
