@@ -48,8 +48,8 @@ try {
 		for await (const results of benches[name]()) {
 			all.push(...results);
 			if (values.json)
-				for (const { best: _, spread: __, ...result } of results)
-					process.stdout.write(`${JSON.stringify(result)}\n`);
+				for (const { bench, runtime, subject, metric, value, unit } of results)
+					process.stdout.write(`${JSON.stringify({ bench, runtime, subject, metric, value, unit })}\n`);
 		}
 		console.error(`${name}: ${((performance.now() - began) / 1000).toFixed(0)} s`);
 	}
