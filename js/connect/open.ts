@@ -20,6 +20,7 @@ import { Driver } from './driver.js';
 import type { ConnectionStatus } from './driver-types.js';
 import { HeldCapabilities } from './held-capabilities.js';
 import { type ConnectOptions, checkOptions, type Settings } from './options.js';
+import { remember, rememberedFirst } from './remembered.js';
 
 /** What a connection needs of the world. */
 export interface World {
@@ -71,6 +72,7 @@ export async function openContext(
 		await driver.close();
 		throw error;
 	}
+	rememberDialects(driver, settings);
 	probeEverySession(driver, held);
 	const beside: Link['beside'] = async (work) => {
 		const other = await openContext(url, { ...options, signal: undefined }, world);
@@ -97,7 +99,7 @@ function coreOptions(settings: Settings): CoreOptions {
 	const { dialects, requestTimeoutMs, watchdogMs, credentialsTimeoutMs, capabilities } = settings.options;
 	return {
 		loopback: settings.loopback,
-		...(dialects === undefined ? {} : { dialects }),
+		dialects: rememberedFirst(settings.url, dialects),
 		// The budget is for all dials together; one that hangs must not eat it up.
 		connectTimeoutMs: Math.min(settings.connectBudgetMs, defaults.connectMs),
 		...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
@@ -180,4 +182,13 @@ function probeEverySession(driver: Driver, held: HeldCapabilities): void {
 		if (isReady && !wasReady) held.refresh(undefined).catch(() => {});
 		wasReady = isReady;
 	});
+}
+
+/** A server that was replaced by another version is met in that one's dialect. */
+function rememberDialects(driver: Driver, settings: Settings): void {
+	const look = ({ state, dialect }: ConnectionStatus): void => {
+		if (state === 'ready' && dialect !== undefined) remember(settings.url, dialect);
+	};
+	look(driver.status);
+	driver.onStatus(look);
 }

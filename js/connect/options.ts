@@ -50,7 +50,10 @@ export interface ConnectOptions {
 	changesTopic?: string | undefined;
 	/** `stream` (default) scopes managed names to the default stream, `bare` sends them as they are. */
 	resourceNaming?: ResourceNaming | undefined;
-	/** Dialects in order of preference. Default `["s11", "v12"]`. */
+	/**
+	 * Dialects in order of preference. Default `["s11", "v12"]`. The one that a server took is tried first the next time.
+	 * `"snapshot"` has the version number of `"s11"`: name it for servers of that build, in its place.
+	 */
 	dialects?: readonly Dialect[] | undefined;
 	/** Where the wasm comes from, if not from beside this package's JavaScript. */
 	wasm?: WasmSource | PromiseLike<WasmSource> | undefined;
@@ -187,8 +190,8 @@ function checkDialects(dialects: unknown): void {
 	if (dialects === undefined) return;
 	if (!Array.isArray(dialects) || dialects.length === 0)
 		throw new ConfigError('dialects must name at least one');
-	if (!dialects.every((one) => one === 's11' || one === 'v12'))
-		throw new ConfigError('dialects are "s11" and "v12"');
+	if (!dialects.every((one) => one === 's11' || one === 'v12' || one === 'snapshot'))
+		throw new ConfigError('dialects are "s11", "v12" and "snapshot"');
 }
 
 function checkToken(token: unknown): string {

@@ -225,6 +225,7 @@ void Client::cancel_read(std::uint32_t number, Now now) {
   auto* found = reader(number);
   if (found == nullptr) return;
   found->reader().cancel_read(now);
+  router_.withdraw(number);
   step(now);
 }
 
@@ -287,7 +288,7 @@ bool Client::take_session_events(Now now) {
 void Client::on_state(const iggy::SessionEvent& event, Now) {
   events_.raw(connection_event(event));
   if (event.state != iggy::SessionState::ready) return;
-  partitions_.dialect = event.dialect;
+  partitions_.new_session(event.dialect);
   router_.new_session(event.dialect);
   // Another session may be another server, or another state of it: what was known is asked anew.
   probing();

@@ -11,6 +11,10 @@ Task* Router::find(std::uint32_t id) {
 
 void Router::remove(std::uint32_t id) {
   tasks_.erase(id);
+  withdraw(id);
+}
+
+void Router::withdraw(std::uint32_t id) {
   std::erase_if(waiting_, [&](const auto& entry) {
     if (entry.second != id) return false;
     session_.cancel(entry.first);
@@ -40,11 +44,7 @@ bool Router::submit(Now now) {
 void Router::report(Events& events) {
   std::erase_if(tasks_, [&](auto& entry) {
     if (!entry.second->report(entry.first, events)) return false;
-    std::erase_if(waiting_, [&](const auto& request) {
-      if (request.second != entry.first) return false;
-      session_.cancel(request.first);
-      return true;
-    });
+    withdraw(entry.first);
     return true;
   });
 }
@@ -66,7 +66,8 @@ std::optional<std::uint64_t> Router::deadline() const {
 }
 
 void Router::new_session(iggy::Dialect dialect) {
-  for (auto& [id, task] : tasks_) task->new_session(dialect);
+  for (auto& [id, task] : tasks_)
+    if (task->new_session(dialect)) withdraw(id);
 }
 
 void Router::close(Events& events) {

@@ -23,6 +23,9 @@ class Router {
   // Frees the task. What it has sent goes unanswered.
   void remove(std::uint32_t id);
 
+  // Nobody waits for what the task has asked so far.
+  void withdraw(std::uint32_t id);
+
   void on_reply(iggy::Ticket ticket, std::uint32_t tag, const Reply& reply, Now now);
   // Sends what operations want to send. True when there was something.
   bool submit(Now now);

@@ -20,7 +20,8 @@ class Task {
   virtual bool report(std::uint32_t id, Events& events) = 0;
   // The client closes: whatever still waits ends with a problem of kind `closed`.
   virtual void close(std::uint32_t id, Events& events) = 0;
-  virtual void new_session(iggy::Dialect) {}
+  // A session is up, and nothing was sent on it yet. True when what was asked before is to be asked anew.
+  virtual bool new_session(iggy::Dialect) { return false; }
   virtual ReaderTask* as_reader() { return nullptr; }
 };
 

@@ -33,6 +33,7 @@ class CallTask final : public TicketTask {
  public:
   explicit CallTask(Call call) : call_(std::move(call)) {}
   Operation& operation() override { return call_; }
+  bool new_session(iggy::Dialect dialect) override { return call_.new_session(dialect); }
 
  private:
   bool done() const override { return call_.done(); }
@@ -59,6 +60,10 @@ class OffsetForTimeTask final : public TicketTask {
   OffsetForTimeTask(std::string stream, std::string topic, std::uint64_t micros, iggy::Dialect dialect)
       : lookup_(std::move(stream), std::move(topic), micros, dialect) {}
   Operation& operation() override { return lookup_; }
+  bool new_session(iggy::Dialect dialect) override {
+    lookup_.new_session(dialect);
+    return false;
+  }
 
  private:
   bool done() const override { return lookup_.done(); }
@@ -73,7 +78,10 @@ class ReaderTask final : public Task {
   Operation& operation() override { return reader_; }
   bool report(std::uint32_t id, Events& events) override;
   void close(std::uint32_t id, Events& events) override;
-  void new_session(iggy::Dialect dialect) override { reader_.new_session(dialect); }
+  bool new_session(iggy::Dialect dialect) override {
+    reader_.new_session(dialect);
+    return false;
+  }
   ReaderTask* as_reader() override { return this; }
 
   feed::Reader& reader() { return reader_; }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "iggy/defaults.hpp"
+
 namespace tidemark::feed {
 namespace {
 
@@ -25,9 +27,9 @@ void DurableReading::start(std::uint64_t wait_micros, Now now) {
 void DurableReading::abandon() {
   roll_back();
   next_round_at_.reset();
-  stream_tag_ = topic_tag_ = 0;
+  stream_tag_ = topic_tag_ = defer_tag_ = 0;
   stream_fresh_ = false;
-  topic_wanted_ = false;
+  topic_wanted_ = wants_defer_ = false;
   topic_attempts_.reset();
   latest_taken_ = 0;
   for (auto* logs : {&logs_, &committed_logs_})
@@ -51,6 +53,7 @@ void DurableReading::roll_back() {
 
 void DurableReading::new_session() {
   topic_stale_ = true;
+  defer_again_at_ = 0;
   for (auto* logs : {&logs_, &committed_logs_})
     for (auto& log : *logs) {
       log.forget_suspicion();
@@ -88,7 +91,7 @@ std::optional<Request> DurableReading::poll_request(Now now) {
     if (now.mono_micros < *next_round_at_) return std::nullopt;
     begin_round(now);
   }
-  if (stream_tag_ != 0 || topic_tag_ != 0) return std::nullopt;
+  if (stream_tag_ != 0 || topic_tag_ != 0 || defer_tag_ != 0) return std::nullopt;
   if (topic_wanted_) {
     if (now.mono_micros < topic_attempts_.retry_at()) return std::nullopt;
     if (!stream_) {
@@ -120,7 +123,77 @@ std::optional<Request> DurableReading::poll_request(Now now) {
     }
   }
   settle(now);  // nothing to ask at all: no partitions, or all of them at their very end
+  if (wants_defer_) return defer(now);
   return std::nullopt;
+}
+
+bool DurableReading::may_defer(Now now) const {
+  return iggy::is_v12(state_.dialect) && now.mono_micros >= defer_again_at_ &&
+         logs_.size() <= most_deferred &&
+         std::any_of(logs_.begin(), logs_.end(),
+                     [](const PartitionLog& log) { return !log.position.exhausted; });
+}
+
+Request DurableReading::defer(Now now) {
+  wants_defer_ = false;
+  defer_tag_ = state_.take_tag();
+  deferred_at_ = now.mono_micros;
+  std::vector<TopicSource::Target> targets;
+  for (const auto& log : logs_)
+    if (!log.position.exhausted) targets.push_back({log.position.partition, log.position.next, log.context});
+  return state_.source.wait(defer_tag_, targets, state_.options.batch, state_.options.byte_cap);
+}
+
+void DurableReading::on_deferred(const Reply& reply, Now now) {
+  if (reply.outcome != Outcome::ok) {
+    // Found out by a plain poll: it may be the partition, or a server that does not wait.
+    if (reply.outcome == Outcome::refused && !TopicSource::means_gone(reply))
+      defer_again_at_ = now.mono_micros + iggy::defaults::kDeferAgain;
+    return begin_round(now);
+  }
+  if (topic_stale_ || now.mono_micros >= topic_read_at_ + topic_age) topic_wanted_ = true;
+  const auto before = records_;
+  if (std::count_if(logs_.begin(), logs_.end(), [](const auto& log) { return !log.position.exhausted; }) ==
+      1) {
+    iggy::PollReply polled(reply.payload, state_.dialect);
+    on_section(polled, 0, now);
+  } else {
+    iggy::FetchReply fetched(reply.payload);
+    std::uint32_t status = 0;
+    while (auto polled = fetched.next(status)) {
+      on_section(*polled, status, now);
+      if (!state_.under_way) return;
+    }
+    if (fetched.error()) return state_.fail(failure_of(fetched.error()));
+  }
+  // A server that answers at once with nothing is asked at the interval, like any other.
+  if (state_.under_way && records_ == before && !topic_wanted_ && now.mono_micros < deferred_at_ + wait_)
+    next_round_at_ = deferred_at_ + wait_;
+}
+
+void DurableReading::on_section(iggy::PollReply& polled, std::uint32_t status, Now now) {
+  const auto log = std::find_if(logs_.begin(), logs_.end(), [&](const PartitionLog& one) {
+    return one.position.partition == polled.partition_id();
+  });
+  if (log == logs_.end()) return;
+  if (status != 0) {
+    log->begin_round();  // a plain poll meets the same refusal
+    return;
+  }
+  if (!read_messages(polled)) return;
+  if (messages_.empty())
+    log->on_empty(polled.current_offset(), now);
+  else
+    take(*log, polled.current_offset());
+  if (log->need == Need::topic) topic_wanted_ = true;
+}
+
+bool DurableReading::read_messages(iggy::PollReply& polled) {
+  messages_.clear();
+  iggy::PolledMessage message;
+  while (polled.next(message)) messages_.push_back(message);
+  if (polled.error()) state_.fail(failure_of(polled.error()));
+  return !polled.error();
 }
 
 void DurableReading::on_reply(std::uint32_t tag, const Reply& reply, Now now) {
@@ -131,6 +204,10 @@ void DurableReading::on_reply(std::uint32_t tag, const Reply& reply, Now now) {
   } else if (tag == topic_tag_) {
     topic_tag_ = 0;
     on_topic(tag, reply, now);
+  } else if (tag == defer_tag_) {
+    defer_tag_ = 0;
+    latest_taken_ = std::max(latest_taken_, tag);
+    on_deferred(reply, now);
   } else {
     const auto log =
         std::find_if(logs_.begin(), logs_.end(), [tag](const PartitionLog& one) { return one.tag == tag; });
@@ -300,10 +377,7 @@ void DurableReading::on_poll(PartitionLog& log, const Reply& reply, Now now) {
   }
   log.attempts.reset();
   iggy::PollReply polled(reply.payload, state_.dialect);
-  messages_.clear();
-  iggy::PolledMessage message;
-  while (polled.next(message)) messages_.push_back(message);
-  if (polled.error()) return state_.fail(failure_of(polled.error()));
+  if (!read_messages(polled)) return;
   const auto head = polled.current_offset();
   const auto first = messages_.empty() ? std::nullopt : std::optional(messages_.front().offset);
   switch (asked) {
@@ -349,7 +423,7 @@ void DurableReading::take(PartitionLog& log, std::uint64_t head) {
 }
 
 void DurableReading::settle(Now now) {
-  if (!state_.under_way || next_round_at_) return;
+  if (!state_.under_way || next_round_at_ || wants_defer_ || defer_tag_ != 0) return;
   if (in_flight_ > 0 || stream_tag_ != 0 || topic_tag_ != 0 || topic_wanted_ || !have_topic_) return;
   const bool something = state_.collector.count() > 0 || !gaps_.empty();
   bool all_read = !full_;
@@ -364,7 +438,10 @@ void DurableReading::settle(Now now) {
   if (!something && wait_ > 0 && !full_) {
     was_caught_up_ = true;
     state_.now_in = ReaderState::idle;
-    next_round_at_ = now.mono_micros + wait_;
+    if (may_defer(now))
+      wants_defer_ = true;
+    else
+      next_round_at_ = now.mono_micros + wait_;
     return;
   }
   if (dirty_) {
@@ -403,7 +480,7 @@ std::optional<std::uint64_t> DurableReading::poll_deadline() const {
   std::optional<std::uint64_t> earliest = next_round_at_;
   const auto consider = [&earliest](std::uint64_t at) { earliest = earliest ? std::min(*earliest, at) : at; };
   if (next_round_at_) return earliest;
-  if (stream_tag_ != 0 || topic_tag_ != 0) return std::nullopt;
+  if (stream_tag_ != 0 || topic_tag_ != 0 || defer_tag_ != 0) return std::nullopt;
   if (topic_wanted_) {
     consider(topic_attempts_.retry_at());
     return earliest;

@@ -28,6 +28,7 @@ class DurableReading final : public Reading {
  private:
   static constexpr std::uint64_t topic_age = 5'000'000;  // after which new partitions are looked for
   static constexpr std::uint32_t most_refusals = 3;      // of one partition in one read
+  static constexpr std::size_t most_deferred = 1000;     // partitions of one request
 
   void begin_round(Now now);
   void roll_back();
@@ -48,6 +49,12 @@ class DurableReading final : public Reading {
   void take(PartitionLog& log, std::uint64_t head);
   std::uint32_t records_to_ask() const;
   bool asks(const PartitionLog& log) const;
+  // The way to wait for records on servers of 0.12.2: they answer when there are some.
+  bool may_defer(Now now) const;
+  Request defer(Now now);
+  void on_deferred(const Reply& reply, Now now);
+  void on_section(iggy::PollReply& polled, std::uint32_t status, Now now);
+  bool read_messages(iggy::PollReply& polled);
 
   ReadState& state_;
   std::vector<PartitionLog> logs_;  // as the read under way sees them, ascending by partition
@@ -68,6 +75,10 @@ class DurableReading final : public Reading {
 
   std::uint64_t wait_ = 0;
   std::optional<std::uint64_t> next_round_at_;
+  bool wants_defer_ = false;
+  std::uint32_t defer_tag_ = 0;
+  std::uint64_t deferred_at_ = 0;
+  std::uint64_t defer_again_at_ = 0;  // not before: the server did not wait
   std::uint32_t in_flight_ = 0;
   std::size_t cursor_ = 0;
   std::uint64_t bytes_ = 0;

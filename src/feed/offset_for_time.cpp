@@ -7,28 +7,47 @@
 
 namespace tidemark::feed {
 
+// A server that speaks otherwise names partitions otherwise.
+void OffsetForTime::new_session(iggy::Dialect dialect) {
+  if (dialect == dialect_) return;
+  dialect_ = dialect;
+  begin();
+}
+
+// From the topic on. What was asked before is nobody's answer any more.
+void OffsetForTime::begin() {
+  topic_tag_ += static_cast<std::uint32_t>(positions_.size()) + 1;
+  positions_.clear();
+  contexts_.clear();
+  asked_topic_ = false;
+  next_to_ask_ = in_flight_ = answered_ = 0;
+}
+
 std::optional<Request> OffsetForTime::poll_request(Now) {
   if (done()) return std::nullopt;
   if (!asked_topic_) {
     asked_topic_ = true;
-    return source_.get_topic(0);
+    return source_.get_topic(topic_tag_);
   }
   if (next_to_ask_ >= positions_.size() || in_flight_ >= max_in_flight) return std::nullopt;
   ++in_flight_;
   const auto index = next_to_ask_++;
-  return source_.poll(index + 1, positions_[index].partition, contexts_[index], iggy::StrategyKind::timestamp,
-                      micros_, 1);
+  return source_.poll(topic_tag_ + index + 1, positions_[index].partition, contexts_[index],
+                      iggy::StrategyKind::timestamp, micros_, 1);
 }
 
 void OffsetForTime::on_reply(std::uint32_t tag, const Reply& reply, Now) {
-  if (done()) return;
-  if (reply.outcome != Outcome::ok) {
+  if (done() || tag < topic_tag_) return;
+  const auto index = tag - topic_tag_;
+  if (TopicSource::is_stale(reply) && ++stale_ <= most_stale) {
+    begin();
+  } else if (reply.outcome != Outcome::ok) {
     failure_ = failure_of(reply);
-  } else if (tag == 0) {
+  } else if (index == 0) {
     on_topic(reply);
-  } else if (tag <= positions_.size()) {
+  } else if (index <= positions_.size()) {
     --in_flight_;
-    on_poll(positions_[tag - 1], reply);
+    on_poll(positions_[index - 1], reply);
   }
 }
 

@@ -21,6 +21,7 @@ class OffsetForTime final : public Operation {
                 iggy::Dialect dialect = iggy::Dialect::s11)
       : source_(std::move(stream), std::move(topic)), micros_(micros), dialect_(dialect) {}
 
+  void new_session(iggy::Dialect dialect);
   bool done() const { return failure_.has_value() || finished_; }
   const std::optional<Failure>& failure() const { return failure_; }
   const Positions& positions() const { return positions_; }  // when done without a failure
@@ -29,6 +30,8 @@ class OffsetForTime final : public Operation {
   void on_reply(std::uint32_t tag, const Reply& reply, Now now) override;
 
  private:
+  static constexpr std::uint32_t most_stale = 3;
+  void begin();
   void on_topic(const Reply& reply);
   void on_poll(Position& position, const Reply& reply);
 
@@ -38,6 +41,8 @@ class OffsetForTime final : public Operation {
   Positions positions_;
   std::vector<PartitionContext> contexts_;  // of the same partitions
   std::optional<Failure> failure_;
+  std::uint32_t topic_tag_ = 0;  // polls are numbered behind it
+  std::uint32_t stale_ = 0;
   bool asked_topic_ = false;
   bool finished_ = false;
   std::uint32_t next_to_ask_ = 0;

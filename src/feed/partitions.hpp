@@ -23,8 +23,13 @@ class Partitions {
     std::map<std::uint32_t, PartitionContext> contexts;
   };
 
-  // How the server speaks; set by the owner whenever a session comes up.
+  // How the server speaks; told by the owner whenever a session comes up.
   iggy::Dialect dialect = iggy::Dialect::s11;
+  void new_session(iggy::Dialect now) {
+    // A server that speaks otherwise names partitions otherwise.
+    if (now != dialect) topics_.clear();
+    dialect = now;
+  }
 
   // Streams' and topics' names hold no NUL, so that the pair is one key.
   static std::string key(const std::string& stream, const std::string& topic) {

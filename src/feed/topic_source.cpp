@@ -1,9 +1,12 @@
 #include "feed/topic_source.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "bytes/ordering.hpp"
 #include "bytes/reader.hpp"
+#include "iggy/defaults.hpp"
+#include "iggy/operation.hpp"
 #include "iggy/result_code.hpp"
 
 namespace tidemark::feed {
@@ -15,6 +18,7 @@ constexpr std::string_view consumer_name = "laser-cursor";
 constexpr std::uint32_t get_stream_command = 200;
 constexpr std::uint32_t get_topic_command = 300;
 constexpr std::uint32_t poll_command = 100;
+constexpr std::uint32_t least_bytes = 344;  // that a deferred poll may be capped to
 
 void skip_block(bytes::Reader& in) { in.skip(in.u32()); }
 
@@ -47,6 +51,46 @@ Request TopicSource::poll(std::uint32_t tag, std::uint32_t partition, const Part
                     .strategy = {strategy, value},
                     .count = count},
                    out);
+  return request;
+}
+
+Request TopicSource::wait(std::uint32_t tag, std::span<const Target> targets, std::uint32_t count,
+                          std::uint32_t byte_cap) const {
+  namespace defaults = iggy::defaults;
+  constexpr auto give_up = defaults::kDeferred + defaults::kDeferredSlack;
+  const auto bytes = std::max(byte_cap, least_bytes);
+  if (targets.size() == 1) {
+    const auto& [partition, next, context] = targets[0];
+    auto request = poll(tag, partition, context, iggy::StrategyKind::offset, next, count);
+    request.command = iggy::code::kDeferredPoll;
+    request.timeout_micros = give_up + defaults::kRequest;
+    bytes::Writer out(request.body);
+    out.u64(defaults::kDeferred);
+    out.u32(1);  // record
+    out.u32(bytes);
+    out.u64(give_up);
+    return request;
+  }
+  Request request{
+      .command = iggy::code::kFetch, .timeout_micros = give_up + defaults::kRequest, .tag = tag, .body = {}};
+  bytes::Writer out(request.body);
+  iggy::write_consumer({iggy::ConsumerKind::consumer, iggy::Identifier::named(consumer_name)}, out);
+  const std::array ids{iggy::Identifier::named(stream_), iggy::Identifier::named(topic_)};
+  iggy::write_identifiers(ids, out);
+  out.u64(defaults::kDeferred);
+  out.u64(give_up);
+  out.u32(1);  // record
+  out.u32(count);
+  out.u32(bytes);
+  out.u8(0);  // no auto commit
+  out.u32(static_cast<std::uint32_t>(targets.size()));
+  for (const auto& target : targets) {
+    out.u32(target.partition);
+    iggy::write_strategy({iggy::StrategyKind::offset, target.next}, out);
+    out.u32(bytes);
+    out.u64(target.context.incarnation);
+    out.u64(0);  // owner generation: of groups only
+  }
   return request;
 }
 

@@ -47,6 +47,16 @@ class TopicSource {
   Request poll(std::uint32_t tag, std::uint32_t partition, const PartitionContext& context,
                iggy::StrategyKind strategy, std::uint64_t value, std::uint32_t count) const;
 
+  struct Target {
+    std::uint32_t partition = 0;
+    std::uint64_t next = 0;
+    PartitionContext context;
+  };
+  // Of one target or more, answered as soon as one of them has a record, or when kDeferred is over. Servers
+  // of 0.12.2 alone.
+  Request wait(std::uint32_t tag, std::span<const Target> targets, std::uint32_t count,
+               std::uint32_t byte_cap) const;
+
   // The reply's content; nothing when there is no such stream or topic. False with `error` when it does not
   // decode.
   static bool read_stream(const Reply& reply, iggy::Dialect dialect, std::optional<StreamState>& out,
@@ -55,6 +65,8 @@ class TopicSource {
                          Error& error);
   // Refusals that mean: stream, topic or partition is not there (any more).
   static bool means_gone(const Reply& reply);
+  // Refused since the partition has another life than the one that was meant: the topic record names it.
+  static bool is_stale(const Reply& reply) { return reply.outcome == Outcome::refused && reply.code == 87; }
 
  private:
   std::string stream_;

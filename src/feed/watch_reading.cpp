@@ -5,6 +5,11 @@
 namespace tidemark::feed {
 
 void WatchReading::start(std::uint64_t, Now) {
+  stale_ = 0;
+  begin();
+}
+
+void WatchReading::begin() {
   abandon();
   state_.collector.clear();
   want_topic_ = true;
@@ -122,6 +127,7 @@ void WatchReading::begin_drains(const std::optional<TopicState>& topic) {
 void WatchReading::on_poll(Drain& drain, const Reply& reply, Now now) {
   const auto index = static_cast<std::uint32_t>(&drain - drains_.data());
   if (reply.outcome != Outcome::ok) {
+    if (TopicSource::is_stale(reply) && ++stale_ <= most_stale) return begin();
     if (drain.attempts.again(reply, now))
       retrying_.push_back(index);
     else

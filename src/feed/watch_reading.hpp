@@ -24,6 +24,7 @@ class WatchReading final : public Reading {
 
  private:
   static constexpr std::uint32_t drain_cap = 10'000;
+  static constexpr std::uint32_t most_stale = 3;
   struct Drain {
     Position position;
     PartitionContext context = {};
@@ -34,6 +35,7 @@ class WatchReading final : public Reading {
   };
   void on_topic(const Reply& reply, Now now);
   void on_poll(Drain& drain, const Reply& reply, Now now);
+  void begin();
   void begin_drains(const std::optional<TopicState>& topic);
   void finish();
   Positions resolved(const std::optional<TopicState>& topic) const;
@@ -47,6 +49,7 @@ class WatchReading final : public Reading {
   std::vector<std::uint32_t> retrying_;  // drains that wait for their retry time
   std::uint32_t in_flight_ = 0;
   std::uint32_t open_ = 0;
+  std::uint32_t stale_ = 0;  // answers of this read that made it begin anew
   bool hit_cap_ = false;
   std::uint32_t unread_ = 0;
   Positions positions_;

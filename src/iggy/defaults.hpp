@@ -18,6 +18,11 @@ inline constexpr std::uint64_t kClockJump =
 inline constexpr std::uint64_t kCredentials = 10 * kSecond;
 inline constexpr std::uint64_t kConnect = 10 * kSecond;
 inline constexpr std::uint64_t kRequest = 30 * kSecond;
+inline constexpr std::uint64_t kHeldLine =
+    2 * kSecond;  // for the answer to a ping behind a deferred poll: later, the poll holds up the line
+inline constexpr std::uint64_t kDeferred = 5 * kSecond;       // what a deferred poll waits for records
+inline constexpr std::uint64_t kDeferredSlack = 2 * kSecond;  // beyond it until the server gives it up
+inline constexpr std::uint64_t kDeferAgain = 30 * kSecond;    // after a server would not wait
 inline constexpr std::uint64_t kHiddenTooLong = 30 * kSecond;
 
 inline constexpr std::uint64_t kTransientFirst =

@@ -247,4 +247,33 @@ bool PollReply::next(PolledMessage& out) {
   return true;
 }
 
+// `section` stands behind the partition's status.
+PollReply::PollReply(bytes::Reader& section) : dialect_(Dialect::v12), verify_(true) {
+  current_offset_ = section.u64();
+  count_ = section.u32();
+  context_ = {section.u64(), section.u64(), section.u64()};
+  section.skip(8);  // where to go on: that follows from the records
+}
+
+FetchReply::FetchReply(std::span<const std::uint8_t> body) : records_(body) {
+  constexpr std::size_t section_size = 56;
+  const auto count = records_.u32();
+  if (count > records_.remaining() / section_size) records_.fail(Rule::truncated);
+  sections_ = bytes::Reader(records_.take(records_.ok() ? count * section_size : 0));
+}
+
+std::optional<PollReply> FetchReply::next(std::uint32_t& status) {
+  if (sections_.at_end()) {
+    records_.expect_end();
+    return std::nullopt;
+  }
+  const auto partition = sections_.u32();
+  status = sections_.u32();
+  PollReply reply(sections_);
+  reply.partition_id_ = partition;
+  reply.body_ = records_.take(sections_.u32());
+  if (!records_.ok()) return std::nullopt;
+  return reply;
+}
+
 }  // namespace tidemark::iggy

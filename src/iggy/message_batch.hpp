@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "bytes/error.hpp"
@@ -128,6 +129,9 @@ class PollReply {
   const Error& error() const { return error_; }
 
  private:
+  friend class FetchReply;
+  explicit PollReply(bytes::Reader& section);
+
   std::span<const std::uint8_t> body_;
   std::size_t at_ = 0;
   Dialect dialect_;
@@ -139,6 +143,20 @@ class PollReply {
   PollContext context_;
   BatchReader batch_;
   Error error_;
+};
+
+// The body of a fetch reply (command 109, V12): a poll reply for each partition that was asked for.
+class FetchReply {
+ public:
+  explicit FetchReply(std::span<const std::uint8_t> body);
+
+  // Nothing at the end or on error. `status`: 0, or the error code of this partition.
+  std::optional<PollReply> next(std::uint32_t& status);
+  const Error& error() const { return records_.error(); }
+
+ private:
+  bytes::Reader sections_;
+  bytes::Reader records_;
 };
 
 }  // namespace tidemark::iggy

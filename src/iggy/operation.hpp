@@ -15,6 +15,10 @@ inline constexpr std::uint32_t kLogin = 40;
 inline constexpr std::uint32_t kLoginWithToken = 45;
 inline constexpr std::uint32_t kPoll = 100;
 inline constexpr std::uint32_t kSend = 101;
+inline constexpr std::uint32_t kRoute = 105;
+inline constexpr std::uint32_t kDeferredPoll = 106;
+inline constexpr std::uint32_t kCancelDeferred = 108;
+inline constexpr std::uint32_t kFetch = 109;
 inline constexpr std::uint32_t kGetOffset = 120;
 inline constexpr std::uint32_t kStoreOffset = 121;
 inline constexpr std::uint32_t kDeleteOffset = 122;
@@ -63,6 +67,10 @@ constexpr std::uint8_t operation_of(std::uint32_t command) {
 
 constexpr bool is_metadata_write(std::uint8_t operation) { return operation >= 128 && operation <= 150; }
 constexpr bool is_partition_write(std::uint8_t operation) { return operation >= 160 && operation <= 162; }
+// What a server keeps until there is something to read: it is taken back by a request with the same number.
+constexpr bool is_deferred(std::uint32_t command) {
+  return command == code::kDeferredPoll || command == code::kFetch;
+}
 constexpr bool is_managed(std::uint32_t command) { return command >= limits::kFirstManagedCommand; }
 
 // Whether a reply's operation byte is an answer to the one sent. Committed replies carry the operation as

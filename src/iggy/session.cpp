@@ -51,13 +51,11 @@ void Session::connect(Now now) {
 void Session::opened(std::uint32_t generation, Now now) {
   observe(now);
   if (!is_current(generation) || state_ != SessionState::dialing) return;
-  client_ = random_.nonzero_u128();
-  dialect_ = preferred_;
-  tried_dialects_ = 0;
   heard_at_ = now.mono_micros;
-  phase_deadline_ = now.mono_micros + options_.credentials_timeout;
+  phase_deadline_ = 0;
   enter(SessionState::authenticating);
-  emit(SessionEvent::Type::credentials);
+  if (resumable()) return send_bind();
+  ask_for_credentials(now);
 }
 
 void Session::receive(std::uint32_t generation, std::span<const std::uint8_t> bytes, Now now) {
@@ -230,9 +228,12 @@ void Session::tick(Now now) {
     if (probe_deadline_ != 0 ? mono >= probe_deadline_ : mono >= watchdog_at()) {
       const auto kind = probe_deadline_ != 0 ? Cause::Kind::woke : Cause::Kind::timeout;
       disconnect(cause_of(kind), Redial::local, true, now);
-    } else if (mono >= ping_at_) {
-      ping_at_ = mono + ping_interval();
-      if (ping_number_ == 0) ping_queued_ = true;
+    } else {
+      if (mono >= ping_at_) {
+        ping_at_ = mono + ping_interval();
+        if (ping_number_ == 0) ping_queued_ = true;
+      }
+      if (awaits_deferred() && mono >= ping_sent_at_ + defaults::kHeldLine) release_line();
     }
   }
   expire_requests(now);
@@ -252,6 +253,7 @@ std::optional<std::uint64_t> Session::poll_deadline() const {
   if (state_ == SessionState::ready) {
     consider(probe_deadline_ != 0 ? probe_deadline_ : watchdog_at());
     consider(ping_at_);
+    if (awaits_deferred()) consider(ping_sent_at_ + defaults::kHeldLine);
   }
   for (const auto& pending : pending_) {
     consider(pending.deadline);
@@ -299,14 +301,13 @@ void Session::dial(Now now, const Cause& cause) {
 
 void Session::reset_connection() {
   wipe_secrets();
-  login_queued_ = login_sent_ = false;
+  binding_ = login_queued_ = login_sent_ = false;
   login_again_at_ = login_transient_since_ = 0;
+  cancels_.clear();
   ping_queued_ = false;
   ping_number_ = 0;
   phase_deadline_ = probe_deadline_ = stretched_until_ = 0;
-  session_ = 0;
-  next_number_ = 1;
-  newest_partition_answer_ = 0;
+  if (!resumable()) forget_session();
 }
 
 std::uint64_t Session::redial_wait() {
@@ -339,6 +340,7 @@ void Session::disconnect(const Cause& cause, Redial redial, bool tell_driver, No
 
 void Session::give_up(const Cause& cause, SessionState state) {
   if (has_socket()) emit(SessionEvent::Type::drop);
+  forget_session();
   reset_connection();
   gave_up_ = true;
   while (!pending_.empty()) {

@@ -18,6 +18,9 @@
 // Keeps one connection to one server: dials, logs in, pings, notices silence, dials again, and carries
 // requests to their answers. It is handed bytes and time, and hands back frames to send, events and the next
 // deadline.
+//
+// On a server of 0.12.2 a session outlives its connection: the next one is bound to it without credentials,
+// and writes without an answer go out again as they were. Credentials are asked for when the session is gone.
 namespace tidemark::iggy {
 
 enum class SessionState : std::uint8_t {
@@ -58,7 +61,8 @@ struct SessionEvent {
   enum class Type : std::uint8_t {
     state,        // `state`, `cause`, `attempts`, `dial_at`; `dialect` and `generation` while one is known
     dial,         // open a socket and report everything of it under `generation`
-    credentials,  // answer with credentials() or credentials_failed() under `generation`
+    credentials,  // answer with credentials() or credentials_failed() under `generation`; not where a session
+                  // is resumed
     drop,         // detach and close the socket of `generation`, without waiting
     reply,        // `ticket`, `tag`, `reply`
   };
@@ -187,6 +191,8 @@ class Session {
   void disconnect(const Cause& cause, Redial redial, bool tell_driver, Now now);
   void give_up(const Cause& cause, SessionState state);
   void reset_connection();
+  void release_line();
+  bool awaits_deferred() const;
   void prove(Now now);
   std::uint64_t redial_wait();
   std::uint64_t ping_interval() const;
@@ -194,11 +200,19 @@ class Session {
   SessionEvent& emit(SessionEvent::Type type);
 
   // login: session_login.cpp
+  bool resumable() const { return session_ != 0 && !bind_secret_.empty(); }
+  void ask_for_credentials(Now now);
+  void begin_login_frame(std::size_t room);
+  void queue_login(RequestHeader header);
   void send_login();
+  void send_bind();
+  void renew(Now now);
+  void forget_session();
+  std::optional<Dialect> untried_dialect(std::uint32_t lowest, std::uint32_t highest) const;
   void on_login_reply(const ReplyHeader& header, std::span<const std::uint8_t> body, Now now);
   void on_login_code(std::uint32_t code, Now now);
   void on_eviction(const EvictionHeader& header, Now now);
-  bool negotiate(std::uint32_t lowest, std::uint32_t highest);
+  bool negotiate(std::uint32_t lowest, std::uint32_t highest, Now now);
   void wipe_secrets();
 
   // requests: session_requests.cpp
@@ -206,6 +220,7 @@ class Session {
   void on_refusal(std::size_t index, std::uint32_t code, Now now);
   void pause_for_transient(std::size_t index, std::uint32_t code, Now now);
   bool may_send(const Pending& pending) const;
+  std::optional<Outgoing> control_frame(std::uint32_t command, std::uint64_t number);
   void complete_frame(Pending& pending);
   void queue_again(Pending& pending);
   void finish(std::size_t index, const Reply& reply);
@@ -232,18 +247,23 @@ class Session {
   std::uint64_t next_number_ = 1;
   std::uint32_t user_id_ = 0;
   std::uint64_t newest_partition_answer_ = 0;
+  bytes::Buffer bind_secret_;    // V12: drawn once for each session, never told
+  std::uint64_t watermark_ = 0;  // V12: the highest commit that this session was told of
 
   bytes::Buffer secret_;  // encoded credentials part of the login body
   bool secret_is_token_ = false;
   bytes::Buffer login_;
+  bool binding_ = false;  // `login_` goes on with the session that there is
   bool login_queued_ = false;
   bool login_sent_ = false;
   std::uint64_t login_again_at_ = 0;
   std::uint64_t login_transient_since_ = 0;
   std::uint64_t login_pause_ = 0;
 
-  bytes::Buffer ping_;
+  bytes::Buffer control_;
+  std::vector<std::uint64_t> cancels_;  // numbers of deferred reads that nobody waits for any more
   bool ping_queued_ = false;
+  std::uint64_t ping_sent_at_ = 0;
   std::uint64_t ping_number_ = 0;  // 0: none on the way
   std::uint64_t ping_at_ = 0;
 

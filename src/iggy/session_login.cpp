@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "iggy/checksum.hpp"
+#include "iggy/defaults.hpp"
 #include "iggy/operation.hpp"
 #include "iggy/primitives.hpp"
 #include "iggy/reply.hpp"
@@ -27,6 +28,11 @@ Cause protocol_error(Rule rule) {
 
 std::uint32_t bit(Dialect dialect) { return is_v12(dialect) ? 2 : 1; }
 
+constexpr std::size_t kSecretSize = 32;
+
+// Evictions that a later connection cannot be bound after.
+bool is_end_of_session(std::uint8_t reason) { return reason == 7 || reason == 8; }
+
 bool is_short(std::string_view text) { return !text.empty() && text.size() <= 255; }
 
 }  // namespace
@@ -36,9 +42,25 @@ void Session::wipe_secrets() {
   wipe(login_);
 }
 
+// The session goes, and with it every number but the next one: on a server of 0.12.2 the count goes on.
+void Session::forget_session() {
+  wipe(bind_secret_);
+  session_ = watermark_ = newest_partition_answer_ = 0;
+  if (!is_v12(dialect_)) next_number_ = 1;
+}
+
+void Session::ask_for_credentials(Now now) {
+  client_ = random_.nonzero_u128();
+  dialect_ = preferred_;
+  tried_dialects_ = 0;
+  phase_deadline_ = now.mono_micros + options_.credentials_timeout;
+  emit(SessionEvent::Type::credentials);
+}
+
 void Session::credentials(std::uint32_t generation, Credentials credentials, Now now) {
   observe(now);
-  if (!is_current(generation) || state_ != SessionState::authenticating || !secret_.empty()) return;
+  if (!is_current(generation) || state_ != SessionState::authenticating || binding_ || !secret_.empty())
+    return;
   const auto& [token, username, password] = credentials;
   if (token.empty() ? !is_short(username) || password.size() > 255 : !is_short(token)) {
     Cause cause;
@@ -69,57 +91,100 @@ void Session::credentials(std::uint32_t generation, Credentials credentials, Now
 
 void Session::credentials_failed(std::uint32_t generation, Now now) {
   observe(now);
-  if (!is_current(generation) || state_ != SessionState::authenticating || !secret_.empty()) return;
+  if (!is_current(generation) || state_ != SessionState::authenticating || binding_ || !secret_.empty())
+    return;
   Cause cause;
   cause.kind = Cause::Kind::credentials;
   disconnect(cause, Redial::remote, true, now);
 }
 
-void Session::send_login() {
-  tried_dialects_ |= bit(dialect_);
+// Header, version and names: what a login and a binding begin with. `room` is for the rest: no copy of a
+// secret may stay behind in a grown buffer.
+void Session::begin_login_frame(std::size_t room) {
   wipe(login_);
-  login_.reserve(kHeaderSize + 4 + 1 + options_.sdk_name.size() + 1 + options_.sdk_version.size() + 32 +
-                 secret_.size() + 4);
+  login_.reserve(kHeaderSize + 4 + 1 + options_.sdk_name.size() + 1 + options_.sdk_version.size() + room);
   bytes::Writer out(login_);
   out.zeros(kHeaderSize);
   out.u32(version_of(dialect_));
   write_name(options_.sdk_name, out);
   write_name(options_.sdk_version, out);
-  if (is_v12(dialect_))
-    for (int word = 0; word < 4; ++word) out.u64(random_.next());  // bind secret of this session
-  out.bytes(secret_);
-  out.u32(0);  // no context
+}
 
-  RequestHeader header;
+void Session::queue_login(RequestHeader header) {
   header.client = client_;
-  header.operation = kRegister;
-  header.request_checksum = is_v12(dialect_) ? random_.nonzero_u128()
-                                             : tape::U128{xxh3_64(std::span(login_).subspan(kHeaderSize)), 0};
   write_request_header(header, login_);
   login_queued_ = login_sent_ = true;
   login_again_at_ = login_transient_since_ = 0;
 }
 
+void Session::send_login() {
+  tried_dialects_ |= bit(dialect_);
+  begin_login_frame(kSecretSize + secret_.size() + 4);
+  bytes::Writer out(login_);
+  if (is_v12(dialect_)) {
+    wipe(bind_secret_);
+    bind_secret_.reserve(kSecretSize);
+    bytes::Writer secret(bind_secret_);
+    for (std::size_t word = 0; word < kSecretSize / 8; ++word) secret.u64(random_.next());
+    out.bytes(bind_secret_);
+  }
+  out.bytes(secret_);
+  out.u32(0);  // no context
+
+  RequestHeader header;
+  header.operation = kRegister;
+  header.request_checksum = is_v12(dialect_) ? random_.nonzero_u128()
+                                             : tape::U128{xxh3_64(std::span(login_).subspan(kHeaderSize)), 0};
+  queue_login(header);
+}
+
+void Session::send_bind() {
+  binding_ = true;
+  tried_dialects_ = bit(dialect_);
+  begin_login_frame(16 + 8 + 8 + kSecretSize);
+  bytes::Writer out(login_);
+  for (const auto word : {client_.low, client_.high, session_, watermark_}) out.u64(word);
+  out.bytes(bind_secret_);
+  RequestHeader header;
+  header.operation = kNonReplicated;
+  header.command_code = code::kBindSession;
+  queue_login(header);
+}
+
+// The session is gone, the connection is not: a new login on it. What was sent and not answered has no other
+// way to be settled.
+void Session::renew(Now now) {
+  wipe_secrets();
+  binding_ = login_queued_ = login_sent_ = false;
+  forget_session();
+  give_back_in_flight();
+  ask_for_credentials(now);
+}
+
 void Session::on_login_reply(const ReplyHeader& header, std::span<const std::uint8_t> body, Now now) {
-  if (!login_sent_ || header.request != 0 || header.operation != kRegister)
+  if (!login_sent_ || header.request != 0 || header.operation != (binding_ ? kNonReplicated : kRegister))
     return disconnect(protocol_error(Rule::unexpected_reply), Redial::remote, true, now);
   const auto answer = read_answer(header, body);
   if (answer.error) return disconnect(protocol_error(answer.error.rule), Redial::remote, true, now);
   if (!answer.ok) return on_login_code(answer.code, now);
 
   bytes::Reader reader(answer.payload);
-  user_id_ = reader.u32();
-  session_ = reader.u64();
+  const auto user = reader.u32();
+  const auto session = reader.u64();
   reader.skip(4);  // the server's protocol version: the dialect is already settled
   read_name(reader);
   reader.expect_end();
-  if (!reader.ok() || session_ == 0) {
+  if (!reader.ok() || session == 0 || (binding_ && session != session_)) {
     auto cause = protocol_error(reader.ok() ? Rule::integer_range : reader.error().rule);
     cause.error.position = reader.error().position;
     return disconnect(cause, Redial::remote, true, now);
   }
+  user_id_ = user;
+  session_ = session;
+  if (!binding_) watermark_ = header.commit;
+  if (!is_v12(dialect_)) wipe(bind_secret_);
   wipe_secrets();
-  login_queued_ = login_sent_ = false;
+  binding_ = login_queued_ = login_sent_ = false;
   preferred_ = dialect_;
   fired_by_call_ = false;
   ready_at_ = now.mono_micros;
@@ -128,7 +193,8 @@ void Session::on_login_reply(const ReplyHeader& header, std::span<const std::uin
 }
 
 void Session::on_login_code(std::uint32_t code, Now now) {
-  if (code == 57 || code == 58) {
+  // A binding that may or may not have happened is one to a session that is gone.
+  if (code == 58 || (code == 57 && !binding_)) {
     if (login_transient_since_ == 0) {
       login_transient_since_ = now.mono_micros;
       login_pause_ = defaults::kTransientFirst;
@@ -139,6 +205,7 @@ void Session::on_login_code(std::uint32_t code, Now now) {
       return;
     }
   }
+  if (binding_) return renew(now);
   Cause cause;
   cause.kind = Cause::Kind::refused;
   cause.code = code;
@@ -169,11 +236,13 @@ void Session::on_eviction(const EvictionHeader& header, Now now) {
     } else {
       cause.version_min = lowest;
       cause.version_max = highest;
-      if (logging_in && negotiate(lowest, highest)) return;
+      if (logging_in && negotiate(lowest, highest, now)) return;
     }
     action = logging_in ? EvictionAction::stop : EvictionAction::log_in;
   }
+  if (binding_ && action == EvictionAction::log_in) return renew(now);
   cause.retryable = action == EvictionAction::log_in || action == EvictionAction::new_client;
+  if (binding_ || action == EvictionAction::new_client || is_end_of_session(header.reason)) forget_session();
   switch (action) {
     case EvictionAction::ask_credentials: return give_up(cause, SessionState::needs_auth);
     case EvictionAction::stop:
@@ -183,18 +252,28 @@ void Session::on_eviction(const EvictionHeader& header, Now now) {
   }
 }
 
-// The connection stays usable after a refused version: the next one is tried on it, with the same
-// credentials.
-bool Session::negotiate(std::uint32_t lowest, std::uint32_t highest) {
-  if (secret_.empty()) return false;
+std::optional<Dialect> Session::untried_dialect(std::uint32_t lowest, std::uint32_t highest) const {
   for (const auto dialect : options_.dialects) {
     const auto version = version_of(dialect);
-    if ((tried_dialects_ & bit(dialect)) != 0 || version < lowest || version > highest) continue;
-    dialect_ = dialect;
-    send_login();
-    return true;
+    if ((tried_dialects_ & bit(dialect)) == 0 && version >= lowest && version <= highest) return dialect;
   }
-  return false;
+  return std::nullopt;
+}
+
+// The connection stays usable after a refused version: the next one is tried on it, with the same
+// credentials.
+bool Session::negotiate(std::uint32_t lowest, std::uint32_t highest, Now now) {
+  if (secret_.empty() && !binding_) return false;
+  const auto dialect = untried_dialect(lowest, highest);
+  if (!dialect) return false;
+  if (binding_) {
+    preferred_ = *dialect;
+    renew(now);
+  } else {
+    dialect_ = *dialect;
+    send_login();
+  }
+  return true;
 }
 
 }  // namespace tidemark::iggy

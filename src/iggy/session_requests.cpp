@@ -73,15 +73,13 @@ std::optional<Outgoing> Session::poll_transmit(Now now) {
   if (ping_queued_) {
     ping_queued_ = false;
     ping_number_ = next_number_++;
-    ping_.assign(kHeaderSize, 0);
-    RequestHeader header;
-    header.client = client_;
-    header.request = ping_number_;
-    header.operation = kNonReplicated;
-    header.session = session_;
-    header.command_code = code::kPing;
-    write_request_header(header, ping_);
-    return Outgoing{generation_, ping_};
+    ping_sent_at_ = now.mono_micros;
+    return control_frame(code::kPing, ping_number_);
+  }
+  if (!cancels_.empty()) {
+    const auto number = cancels_.back();
+    cancels_.pop_back();
+    return control_frame(code::kCancelDeferred, number);
   }
   std::size_t in_flight = 0;
   for (const auto& pending : pending_) in_flight += pending.phase == Phase::in_flight ? 1 : 0;
@@ -89,7 +87,7 @@ std::optional<Outgoing> Session::poll_transmit(Now now) {
   for (std::size_t index = 0; index < pending_.size(); ++index) {
     auto& pending = pending_[index];
     if (pending.phase != Phase::queued || !may_send(pending)) continue;
-    if (pending.numbered && is_partition_write(operation_of(pending.command)) &&
+    if (pending.numbered && !is_v12(dialect_) && is_partition_write(operation_of(pending.command)) &&
         pending.number < newest_partition_answer_) {
       // A server that remembers only the newest number of a session would take the old one for a repeat.
       if (pending.maybe_applied) {
@@ -104,6 +102,18 @@ std::optional<Outgoing> Session::poll_transmit(Now now) {
     return Outgoing{generation_, pending.frame};
   }
   return std::nullopt;
+}
+
+std::optional<Outgoing> Session::control_frame(std::uint32_t command, std::uint64_t number) {
+  control_.assign(kHeaderSize, 0);
+  RequestHeader header;
+  header.client = client_;
+  header.request = number;
+  header.operation = kNonReplicated;
+  header.session = session_;
+  header.command_code = command;
+  write_request_header(header, control_);
+  return Outgoing{generation_, control_};
 }
 
 // One metadata write at a time is unresolved: a number that a later one has passed is gone for good.
@@ -155,6 +165,7 @@ void Session::on_reply(const ReplyHeader& header, std::span<const std::uint8_t> 
   const auto index = static_cast<std::size_t>(found - pending_.begin());
   const auto sent = operation_of(found->command);
   if (is_partition_write(sent)) newest_partition_answer_ = std::max(newest_partition_answer_, header.request);
+  if (is_metadata_write(sent)) watermark_ = std::max(watermark_, header.commit);
   if (!answers(header.operation, sent)) {
     Error error;
     error.rule = Rule::unexpected_reply;
@@ -171,12 +182,20 @@ void Session::on_reply(const ReplyHeader& header, std::span<const std::uint8_t> 
 
 void Session::on_refusal(std::size_t index, std::uint32_t code, Now now) {
   auto& pending = pending_[index];
-  switch (code) {
-    case 57:
-    case 58:
-    case 90: return pause_for_transient(index, code, now);
-    case 59: return finish(index, outcome(Outcome::unknown, code));
-    case 40: {
+  switch (code_info(code).action) {
+    case CodeAction::repeat:
+      // Who asked for a read that waits asks in another way.
+      if (is_deferred(pending.command)) break;
+      return pause_for_transient(index, code, now);
+    case CodeAction::repeat_identical:
+    case CodeAction::other_node:  // reached by the same address, as soon as the primary is back there
+      return pause_for_transient(index, code, now);
+    case CodeAction::new_request:
+      if (code != 88) break;
+      pending.maybe_applied = pending.numbered = false;
+      return pause_for_transient(index, code, now);
+    case CodeAction::read_back: return finish(index, outcome(Outcome::unknown, code));
+    case CodeAction::log_in: {
       // Refused before it was executed, for want of a session: a new login, and the request once more.
       if (pending.reauthenticated) break;
       pending.reauthenticated = true;
@@ -206,6 +225,24 @@ void Session::pause_for_transient(std::size_t index, std::uint32_t code, Now now
   finish(index, outcome(pending.maybe_applied ? Outcome::unknown : Outcome::refused, code));
 }
 
+// A deferred read in flight, and behind it a ping without an answer.
+bool Session::awaits_deferred() const {
+  return ping_number_ != 0 && std::any_of(pending_.begin(), pending_.end(), [this](const Pending& pending) {
+           return pending.phase == Phase::in_flight && is_deferred(pending.command) &&
+                  pending.number < ping_number_;
+         });
+}
+
+// A server that keeps everything waiting behind a deferred read is not asked for one: it is taken back, and
+// refused as by a server that has no room for it.
+void Session::release_line() {
+  for (std::size_t index = 0; index < pending_.size(); ++index) {
+    if (pending_[index].phase != Phase::in_flight || !is_deferred(pending_[index].command)) continue;
+    leave_behind(pending_[index]);
+    finish(index--, outcome(Outcome::refused, 90));
+  }
+}
+
 void Session::queue_again(Pending& pending) {
   pending.phase = Phase::queued;
   pending.numbered = false;
@@ -218,6 +255,12 @@ void Session::give_back_in_flight() {
   for (std::size_t index = 0; index < pending_.size(); ++index) {
     auto& pending = pending_[index];
     if (!pending.numbered) continue;
+    const auto operation = operation_of(pending.command);
+    // The server tells by its number whether it has done it already.
+    if (resumable() && (is_metadata_write(operation) || is_partition_write(operation))) {
+      pending.phase = Phase::queued;
+      continue;
+    }
     if (pending.repeat == Repeat::freely || !pending.maybe_applied) {
       queue_again(pending);
     } else {
@@ -226,9 +269,12 @@ void Session::give_back_in_flight() {
   }
 }
 
-// A server answers in order: a managed call that was given up here still holds the line there.
+// A server answers in order: a managed call that was given up here still holds the line there. A deferred
+// read is taken back.
 void Session::leave_behind(const Pending& pending) {
-  if (pending.phase != Phase::in_flight || !is_managed(pending.command)) return;
+  if (pending.phase != Phase::in_flight) return;
+  if (is_deferred(pending.command)) cancels_.push_back(pending.number);
+  if (!is_managed(pending.command)) return;
   stretched_until_ = std::max(stretched_until_, pending.deadline + defaults::kWatchdogManagedGrace);
 }
 

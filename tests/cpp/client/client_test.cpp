@@ -247,4 +247,122 @@ TEST_CASE("every new session is probed anew") {
   CHECK(probes == 2);
 }
 
+namespace {
+
+bytes::Buffer place_args() {
+  bytes::Buffer tape;
+  tape::Writer out(tape);
+  {
+    TapeMap map(out);
+    map.text("stream_id", "s");
+    map.text("topic_id", "t");
+  }
+  return tape;
+}
+
+bytes::Buffer offset_args() {
+  bytes::Buffer tape;
+  tape::Writer out(tape);
+  {
+    TapeMap map(out);
+    auto& consumer = map.at("consumer");
+    {
+      TapeMap inner(consumer);
+      inner.text("id", "me");
+    }
+    map.text("stream_id", "s");
+    map.text("topic_id", "t");
+    map.u32("partition_id", 1);
+  }
+  return tape;
+}
+
+}  // namespace
+
+TEST_CASE("a call is written and read as the session speaks that carries it, whenever it was made") {
+  World world;
+  world.log.dialect = iggy::Dialect::v12;
+  world.log.create_topic(2);
+  world.client.connect(world.now);
+  // Nobody knows yet how the server speaks.
+  const auto call = world.client.call(iggy::code::kGetTopic, tape::Value{place_args()}, {}, world.now);
+  const auto reader = open_reader(world, "watch");
+  fill(world, 3);
+  REQUIRE(world.client.read(reader, 0, world.now));
+  world.open();
+  world.give_password();
+  REQUIRE(world.states.back() == "ready");
+  CHECK(world.result(call).get("value").get("partitions").count() == 2);
+  CHECK(world.batches(reader) == 1);
+
+  // The server is replaced by one of the stable release, and the next call is asked before that is known.
+  world.cut();
+  world.log.dialect = iggy::Dialect::s11;
+  const auto later = world.client.call(iggy::code::kGetTopic, tape::Value{place_args()}, {}, world.now);
+  world.come_back();
+  REQUIRE(world.states.back() == "ready");
+  CHECK(world.result(later).get("value").get("partitions").count() == 2);
+}
+
+TEST_CASE("a command about a partition carries its context, and the new one when it was made anew") {
+  World world;
+  world.log.dialect = iggy::Dialect::v12;
+  world.log.create_topic(2);
+  world.log_in();
+  const auto first = world.client.call(iggy::code::kGetOffset, tape::Value{offset_args()}, {}, world.now);
+  world.serve();
+  CHECK(world.result(first).get("value").is(tape::Tag::null));
+  CHECK(world.log.requests.back().context.incarnation == world.log.partition(1).created_at);
+  world.log.recreate_after_route = true;
+  const auto second = world.client.call(iggy::code::kGetOffset, tape::Value{offset_args()}, {}, world.now);
+  world.serve();
+  CHECK(world.result(second).get("value").is(tape::Tag::null));
+  CHECK(world.log.requests.back().context.incarnation == world.log.partition(1).created_at);
+}
+
+TEST_CASE("a lost connection to a server of 0.12.2 is bound again, a forgotten session logs in anew") {
+  World world;
+  world.log.dialect = iggy::Dialect::v12;
+  world.log_in();
+  fill(world, 3);
+  const auto reader = open_reader(world, "durable");
+  const auto reconnect = [&] {
+    world.client.reconnect(world.now);
+    world.open();
+  };
+  reconnect();
+  CHECK(world.binds == 1);
+  CHECK(world.states.back() == "ready");
+  REQUIRE(world.client.read(reader, 0, world.now));
+  world.serve();
+  CHECK(world.batches(reader) == 1);
+  world.session_gone = true;
+  reconnect();
+  CHECK(world.states.back() == "authenticating");
+  world.give_password();
+  CHECK(world.states.back() == "ready");
+}
+
+TEST_CASE("a reader that is closed or cancelled takes back what the server waits for") {
+  for (const bool close : {false, true}) {
+    World world;
+    world.log.dialect = iggy::Dialect::v12;
+    world.log_in();
+    fill(world, 3);
+    const auto reader = open_reader(world, "durable");
+    REQUIRE(world.client.read(reader, 0, world.now));
+    world.serve();
+    world.swallow_command = iggy::code::kDeferredPoll;
+    REQUIRE(world.client.read(reader, 100'000, world.now));
+    world.serve();
+    REQUIRE(world.log.requests.back().command == iggy::code::kDeferredPoll);
+    if (close)
+      world.client.close_reader(reader);
+    else
+      world.client.cancel_read(reader, world.now);
+    world.serve();
+    CHECK(world.log.requests.back().command == iggy::code::kCancelDeferred);
+  }
+}
+
 }  // namespace tidemark::client::test

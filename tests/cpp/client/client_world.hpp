@@ -32,6 +32,9 @@ struct World {
   std::uint32_t refuse_login = 0;     // with this result code
   std::uint32_t swallow_command = 0;  // taking effect, and never answered
 
+  std::uint32_t binds = 0;
+  bool session_gone = false;
+
   std::uint32_t dialed = 0;
   std::vector<std::string> states;
   std::vector<Event> events;
@@ -138,12 +141,18 @@ struct World {
     iggy::Frame parsed;
     if (silent || iggy::Frame::parse(frame, SIZE_MAX, parsed)) return false;
     const auto header = parsed.request();
-    if (header.operation == iggy::kRegister) return login(header);
+    const bool v12 = iggy::is_v12(log.dialect);
+    if (header.operation == iggy::kRegister) {
+      const auto version = bytes::Reader(parsed.body()).u32();
+      return version == iggy::version_of(log.dialect) ? login(header) : evict_version();
+    }
     Request request;
     request.command =
         header.operation == iggy::kNonReplicated ? header.command_code : command_of(header.operation);
     request.body.assign(parsed.body().begin(), parsed.body().end());
+    request.context = {header.partition_incarnation, header.minimum_metadata_op};
     if (request.command == iggy::code::kPing) return reply(header, 0, {});
+    if (request.command == iggy::code::kBindSession) return v12 ? bind(header) : reply(header, 3, {});
     if (request.command == iggy::code::kCreateTopic) return create_topic(header);
     auto answered = log.answer(request);
     if (request.command == swallow_command) return false;
@@ -163,6 +172,23 @@ struct World {
       out.u32(0), out.u32(1), out.u64(42), out.u32(iggy::kVersion11), out.u8(3), out.text("dev");
     }
     return reply(header, 0, body);
+  }
+  bool bind(const iggy::RequestHeader& header) {
+    ++binds;
+    bytes::Buffer body;
+    bytes::Writer out(body);
+    out.u32(1), out.u64(42), out.u32(iggy::kVersion12), out.u8(3), out.text("dev");
+    return reply(header, session_gone ? 40 : 0, body);
+  }
+  bool evict_version() {
+    bytes::Buffer bytes(iggy::kHeaderSize);
+    const auto version = iggy::version_of(log.dialect);
+    bytes[49] = 1, bytes[60] = 13, bytes[255] = 14;
+    std::memcpy(bytes.data() + 144, &version, 4);
+    std::memcpy(bytes.data() + 148, &version, 4);
+    client.receive(dialed, bytes, now);
+    collect();
+    return true;
   }
   bool create_topic(const iggy::RequestHeader& header) {
     bytes::Buffer body;

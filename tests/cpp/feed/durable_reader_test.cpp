@@ -476,3 +476,156 @@ TEST_CASE("on a server of 0.12.2 either mode reads, resumes, and says what was t
     CHECK(batch.records.count == 1);
   }
 }
+
+namespace {
+
+// A reader on a server of 0.12.2 that has read everything there is.
+struct Deferring : Fixture {
+  explicit Deferring(std::uint32_t partitions) {
+    server.dialect = iggy::Dialect::v12;
+    server.create_topic(partitions);
+    for (std::uint32_t partition = 0; partition < partitions; ++partition) append(partition, 2);
+    options.from = Start::beginning;
+    open();
+    reader->new_session(iggy::Dialect::v12);
+    CHECK(batch().records.count == 2 * partitions);
+    server.requests.clear();
+  }
+  std::size_t asked(std::uint32_t command) const {
+    return static_cast<std::size_t>(
+        std::count_if(server.requests.begin(), server.requests.end(),
+                      [command](const Request& request) { return request.command == command; }));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("on a server of 0.12.2 a reader that is caught up lets the server wait for records") {
+  for (const std::uint32_t partitions : {1U, 3U}) {
+    Deferring f(partitions);
+    const auto command = partitions == 1 ? 106U : 109U;
+    int waits = 0;
+    f.server.meanwhile = [&] {
+      f.drive.pass(5 * second);
+      if (++waits == 4) f.append(partitions - 1, 3);
+    };
+    const auto& batch = f.batch(200'000);
+    CHECK(batch.records.count == 3);
+    CHECK(batch.caught_up);
+    CHECK(f.next(partitions - 1) == 5);
+    CHECK(waits == 4);
+    CHECK(f.asked(command) == 4);
+    // One look at each partition before the first wait, none in between; the topic is looked at each time.
+    CHECK(f.asked(100) == partitions);
+    CHECK(f.asked(300) >= 4);
+    CHECK(f.drive.waits.empty());
+  }
+}
+
+TEST_CASE("partitions that come while the server waits are read, and what is recreated is told") {
+  Deferring f(2);
+  int waits = 0;
+  f.server.meanwhile = [&] {
+    f.drive.pass(5 * second);
+    if (++waits == 1) f.server.add_partitions(1), f.append(2, 4);
+  };
+  CHECK(f.batch(200'000).records.count == 4);
+  f.server.meanwhile = [&] {
+    f.drive.pass(1 * second);
+    f.server.create_topic(2);
+    f.append(0, 1);
+  };
+  std::size_t gaps = 0, records = 0;
+  while (records == 0) {
+    const auto& batch = f.batch(200'000);
+    gaps += batch.gaps.size();
+    records += batch.records.count;
+  }
+  CHECK(gaps == 3);
+  CHECK(records == 1);
+}
+
+TEST_CASE("a server that refuses to wait, or does not wait, is asked at the interval") {
+  for (const std::uint32_t refusal : {90U, 3U, 0U}) {
+    Deferring f(2);
+    f.drive.fault = [&](const Request& request) -> std::optional<test::Answer> {
+      if (request.command != 109 || refusal == 0) return std::nullopt;
+      return test::Answer{.outcome = Outcome::refused, .code = refusal, .payload = {}};
+    };
+    f.drive.before_answer = [&](const Request&) {
+      if (f.drive.now.mono_micros > 20 * second && f.server.partition(0).records.size() == 2) f.append(0, 1);
+    };
+    CHECK(f.batch(200'000).records.count == 1);
+    CHECK(f.asked(100) <= 260);
+    CHECK(f.asked(100) >= 100);
+    CHECK(f.asked(109) <= (refusal == 0 ? 120 : 1));
+  }
+}
+
+TEST_CASE("a deferred answer that does not decode fails the read and moves nothing") {
+  for (const std::uint32_t partitions : {1U, 2U}) {
+    Deferring f(partitions);
+    f.server.meanwhile = [&] { f.append(0, 1); };
+    bytes::Buffer whole;
+    const auto command = partitions == 1 ? 106U : 109U;
+    f.drive.fault = [&](const Request& request) -> std::optional<test::Answer> {
+      if (request.command != command) return std::nullopt;
+      auto answer = f.server.answer(request);
+      whole = answer.payload;
+      answer.payload.pop_back();
+      return answer;
+    };
+    CHECK(f.read(200'000) == ReadOutcome::failure);
+    CHECK(f.reader->failure().kind == FailureKind::codec);
+    CHECK(f.next(0) == 2);
+    f.drive.fault = nullptr;
+    CHECK(f.batch(200'000).records.count == 1);
+  }
+}
+
+TEST_CASE("a cancelled read forgets what the server waits for, and the next one loses nothing") {
+  Deferring f(2);
+  REQUIRE(f.reader->read(200'000, f.drive.now));
+  std::optional<Request> waiting;
+  for (int step = 0; step < 100 && !waiting; ++step) {
+    auto request = f.reader->poll_request(f.drive.now);
+    REQUIRE(request);
+    if (request->command == 109) {
+      waiting = std::move(request);
+      break;
+    }
+    const auto answer = f.server.answer(*request);
+    Reply reply;
+    reply.payload = answer.payload;
+    f.reader->on_reply(request->tag, reply, f.drive.now);
+  }
+  REQUIRE(waiting);
+  CHECK_FALSE(f.reader->poll_request(f.drive.now));
+  CHECK_FALSE(f.reader->poll_deadline());
+  f.reader->cancel_read(f.drive.now);
+  CHECK(f.reader->poll_outcome() == ReadOutcome::cancelled);
+  f.append(1, 1);
+  const auto late = f.server.answer(*waiting);
+  Reply reply;
+  reply.payload = late.payload;
+  f.reader->on_reply(waiting->tag, reply, f.drive.now);
+  CHECK(f.batch().records.count == 1);
+}
+
+TEST_CASE("a watch reader whose partitions were made anew under it reads their new life") {
+  Fixture f;
+  f.options.mode = ReaderMode::watch;
+  f.server.dialect = iggy::Dialect::v12;
+  f.server.create_topic(2);
+  f.append(0, 5);
+  f.options.from = Start::beginning;
+  f.open();
+  f.reader->new_session(iggy::Dialect::v12);
+  bool recreated = false;
+  f.drive.before_answer = [&](const Request& request) {
+    if (request.command != 100 || std::exchange(recreated, true)) return;
+    f.server.create_topic(2);
+    f.append(1, 2);
+  };
+  CHECK(f.batch().records.count == 2);
+}

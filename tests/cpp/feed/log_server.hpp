@@ -73,6 +73,9 @@ class LogServer {
   std::uint64_t clock = 1'000;
   std::vector<Request> requests;  // all that came
   std::uint64_t recreations = 0;
+  bool recreate_after_route = false;
+  // What happens while a deferred read waits, when there is nothing for it yet.
+  std::function<void()> meanwhile;
 
   void create_topic(std::uint32_t partitions) {
     topic = StoredTopic{static_cast<std::uint32_t>(++recreations), ++clock, {}};
@@ -94,6 +97,10 @@ class LogServer {
       case 300: return {.payload = topic && stream_exists ? topic_record() : bytes::Buffer{}};
       case 100: return is_stale(request) ? stale() : poll(in);
       case 101: return is_stale(request) ? stale() : send(in);
+      case 106: return is_stale(request) ? stale() : deferred_poll(in);
+      case 109: return fetch(in);
+      case 105: return route(in);
+      case 120: return is_stale(request) ? stale() : Answer{.payload = {}};
       default: return {.outcome = Outcome::refused, .code = 3, .payload = {}};
     }
   }
@@ -170,6 +177,98 @@ class LogServer {
       from = end;
     }
     return {.payload = std::move(body)};
+  }
+
+  Answer route(bytes::Reader& in) {
+    iggy::read_identifier(in);
+    iggy::read_identifier(in);
+    bytes::Buffer body;
+    bytes::Writer out(body);
+    out.u64(partition(in.u32()).created_at), out.u64(metadata_op), out.u32(0), out.u32(1), out.u8(0);
+    if (std::exchange(recreate_after_route, false))
+      create_topic(static_cast<std::uint32_t>(topic->partitions.size()));
+    return {.payload = std::move(body)};
+  }
+
+  Answer deferred_poll(bytes::Reader& in) {
+    const auto body = in.rest();
+    bytes::Reader poll_of(body);
+    auto answer = poll(poll_of);
+    poll_of.u8();  // no auto commit
+    // Wait, least count, most bytes, time until it is given up.
+    if (poll_of.u64() == 0 || poll_of.u32() != 1 || poll_of.u32() < 344 || poll_of.u64() < 1'000'000 ||
+        !poll_of.ok() || !poll_of.at_end())
+      return {.outcome = Outcome::refused, .code = 3, .payload = {}};
+    if (answer.payload.size() > 40 || !meanwhile) return answer;
+    meanwhile();
+    bytes::Reader again(body);
+    return poll(again);
+  }
+
+  Answer fetch(bytes::Reader& in) {
+    const auto body = in.rest();
+    bool any = false;
+    auto answer = fetch_once(body, any);
+    if (any || answer.code != 0 || !meanwhile) return answer;
+    meanwhile();
+    return fetch_once(body, any);
+  }
+  Answer fetch_once(std::span<const std::uint8_t> body, bool& any) {
+    bytes::Reader in(body);
+    iggy::read_consumer(in, false);
+    iggy::read_identifier(in);
+    iggy::read_identifier(in);
+    const auto wait = in.u64();
+    const auto give_up = in.u64();
+    const auto least = in.u32();
+    const auto count = in.u32();
+    const auto most_bytes = in.u32();
+    in.u8();
+    const auto targets = in.u32();
+    if (give_up < wait + 1'000'000 || least != 1 || most_bytes < 344 || targets < 1 || targets > 1000)
+      return {.outcome = Outcome::refused, .code = 3, .payload = {}};
+    if (!stream_exists || !topic) return {.outcome = Outcome::refused, .code = 2010, .payload = {}};
+    bytes::Buffer entries, records;
+    bytes::Writer out(entries);
+    out.u32(targets);
+    for (std::uint32_t index = 0; index < targets; ++index) {
+      const auto id = in.u32();
+      const auto strategy = in.u8();
+      const auto offset = in.u64();
+      const auto bytes = in.u32();
+      const auto incarnation = in.u64();
+      const auto owner = in.u64();
+      const auto found = topic->partitions.find(id);
+      std::uint32_t status = 0;
+      if (strategy != 1 || bytes < 344 || bytes > most_bytes || owner != 0)
+        status = 3;
+      else if (found == topic->partitions.end())
+        status = 3007;
+      else if (found->second.created_at != incarnation)
+        status = 87;
+      bytes::Buffer reply(40);
+      if (status == 0) {
+        bytes::Buffer asked;
+        bytes::Writer poll_out(asked);
+        iggy::write_poll({.consumer = {iggy::ConsumerKind::consumer, iggy::Identifier::named("c")},
+                          .stream = iggy::Identifier::named("s"),
+                          .topic = iggy::Identifier::named("t"),
+                          .partition = id,
+                          .strategy = {iggy::StrategyKind::offset, offset},
+                          .count = count},
+                         poll_out);
+        bytes::Reader poll_in(asked);
+        reply = poll(poll_in).payload;
+      }
+      any = any || status != 0 || reply.size() > 40;
+      out.u32(id), out.u32(status);
+      out.bytes(std::span(reply).subspan(4, 36));
+      out.u64(offset), out.u32(static_cast<std::uint32_t>(reply.size() - 40));
+      records.insert(records.end(), reply.begin() + 40, reply.end());
+    }
+    if (!in.ok() || !in.at_end()) return {.outcome = Outcome::refused, .code = 3, .payload = {}};
+    entries.insert(entries.end(), records.begin(), records.end());
+    return {.payload = std::move(entries)};
   }
 
   static void write_batch(std::uint32_t partition, std::vector<StoredRecord>::const_iterator from,

@@ -97,3 +97,38 @@ TEST_CASE("a poll reply cut short is a failure, not a position") {
   f.run(lookup);
   CHECK(lookup.failure());
 }
+
+TEST_CASE("on a server of 0.12.2 a partition that was made anew meanwhile is looked up again") {
+  Fixture f;
+  f.server.dialect = iggy::Dialect::v12;
+  f.server.create_topic(2);
+  f.server.partition(1).append({1}, 15);
+  bool recreated = false;
+  f.drive.before_answer = [&](const Request& request) {
+    if (request.command != 100 || std::exchange(recreated, true)) return;
+    f.server.create_topic(1);
+    for (std::uint64_t time : {10U, 20U, 30U}) f.server.partition(0).append({1}, time);
+  };
+  OffsetForTime lookup("s", "t", 20, iggy::Dialect::v12);
+  f.run(lookup);
+  REQUIRE_FALSE(lookup.failure());
+  REQUIRE(lookup.positions().size() == 1);
+  CHECK(lookup.positions()[0].next == 1);
+}
+
+TEST_CASE("a look-up that was made before the session begins anew when the server speaks otherwise") {
+  Fixture f;
+  f.server.dialect = iggy::Dialect::v12;
+  f.server.create_topic(1);
+  f.server.partition(0).append({1}, 15);
+  OffsetForTime lookup("s", "t", 0);
+  const auto early = lookup.poll_request(f.drive.now);
+  REQUIRE(early);
+  lookup.new_session(iggy::Dialect::v12);
+  Reply reply;
+  lookup.on_reply(early->tag, reply, f.drive.now);
+  CHECK_FALSE(lookup.done());
+  f.run(lookup);
+  REQUIRE_FALSE(lookup.failure());
+  CHECK(lookup.positions().size() == 1);
+}
