@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DevServer, startServer } from '../../dev-server/src/index.js';
-import { type Laser, MemoryStore, ProjectionBindingBuilder, ProjectionBuilder } from '../../js/index.js';
+import {
+	type Dialect,
+	type Laser,
+	MemoryStore,
+	ProjectionBindingBuilder,
+	ProjectionBuilder,
+} from '../../js/index.js';
 import { type Direction, FaultProxy, type Trouble } from '../support/fault-proxy.js';
 import { SeededRandom } from '../support/random.js';
+import { DIALECTS } from './support/ways.js';
 import { append, connectCounted, logged, range, SocketCount, sleep, USER, within } from './support/world.js';
 
 const SEED = Number(process.env['SEED'] ?? 45);
@@ -13,10 +20,16 @@ const STREAM = 'shop';
 const INDEX_ROWS = 5;
 
 let server: DevServer;
+let dialects: readonly Dialect[];
 
-beforeAll(async () => {
-	server = await startServer({ ws: '127.0.0.1:0' });
-	const laser = await connectCounted(server.addresses.ws!, { ...USER, stream: STREAM }, new SocketCount());
+async function start(dialect: Dialect): Promise<void> {
+	dialects = [dialect];
+	server = await startServer({ ws: '127.0.0.1:0', dialect });
+	const laser = await connectCounted(
+		server.addresses.ws!,
+		{ ...USER, stream: STREAM, dialects },
+		new SocketCount(),
+	);
 	await laser.waitUntilReady(10_000);
 	await laser.topic('orders').ensure(1);
 	await laser
@@ -53,9 +66,7 @@ beforeAll(async () => {
 		})(),
 	);
 	await laser.close();
-});
-
-afterAll(() => server?.close());
+}
 
 let sessions = 0;
 
@@ -65,7 +76,7 @@ async function wholeSession(proxy: FaultProxy, options: { watchdogMs?: number } 
 	const place = { stream: STREAM, topic: `cuts-${sessions++}` };
 	const laser = await connectCounted(
 		proxy.ws,
-		{ ...USER, stream: STREAM, publishRetryBackoffMs: 5, requestTimeoutMs: 5_000, ...options },
+		{ ...USER, stream: STREAM, dialects, publishRetryBackoffMs: 5, requestTimeoutMs: 5_000, ...options },
 		count,
 	);
 	try {
@@ -146,7 +157,10 @@ async function undisturbed(): Promise<FaultProxy['traffic'][number]> {
 
 const DIRECTIONS: readonly Direction[] = ['up', 'down'];
 
-describe('a session that is cut off', () => {
+describe.each(DIALECTS)('a session with a server of %s that is cut off', (dialect) => {
+	beforeAll(() => start(dialect));
+	afterAll(() => server?.close());
+
 	it('at every boundary of messages, both ways, ends with exactly the records', async () => {
 		const { boundaries } = await undisturbed();
 		const troubles = DIRECTIONS.flatMap((direction) =>
