@@ -372,7 +372,7 @@ describe.each(DIALECTS)('a publish to a server of %s that cannot be settled', (d
 		const options = { publishRetryBackoffMs: 5, publishMaxRetries: 1, publishTimeoutMs: 4_000 };
 		const laser = await connectCounted(
 			proxy.ws,
-			{ ...USER, stream: STREAM, dialects: [dialect], requestTimeoutMs: 500, ...options },
+			{ ...USER, stream: STREAM, dialects: [dialect], requestTimeoutMs: 3_000, ...options },
 			new SocketCount(),
 		);
 		await laser.topic(topic).ensure(1);
