@@ -31,6 +31,8 @@ const char* __getTypeName(const std::type_info*) { return static_cast<const char
 
 EMSCRIPTEN_BINDINGS(types) {
   _embind_register_void(TypeID<void>::get(), "void");
+  // Nothing here is one: the glue of the others wants what only this one asks for.
+  _embind_register_bool(TypeID<bool>::get(), "bool", true, false);
   _embind_register_integer(TypeID<std::uint32_t>::get(), "unsigned int", 4, 0, UINT32_MAX);
   _embind_register_float(TypeID<double>::get(), "double", 8);
 }

@@ -24,8 +24,8 @@ struct AnnounceForm {
 
 // Everything, by every rule of the contract.
 extern const AnnounceForm whole_announce;
-// What a reader of topics and feeds needs: whether there is a managed plane, whether it is ready, which of its
-// feeds there are and where. Of the set only { managed, watch, stream_tenancy, hello, topology? }.
+// What a reader of topics and feeds needs: whether there is a managed plane, whether it is ready, which of
+// its feeds there are and where. Of the set only { managed, watch, stream_tenancy, hello, topology? }.
 extern const AnnounceForm brief_announce;
 
 }  // namespace tidemark::agdx

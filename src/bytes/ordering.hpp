@@ -5,8 +5,8 @@
 
 namespace tidemark {
 
-// Sorts where it lies by a number of each item, not stably. One sorting routine for all types, where std::sort
-// is one for each: a module that is downloaded pays for them.
+// Sorts where it lies by a number of each item, not stably. One sorting routine for all types, where
+// std::sort is one for each: a module that is downloaded pays for them.
 template <auto Key, class Range>
 void order_by(Range& range) {
   using Item = typename Range::value_type;

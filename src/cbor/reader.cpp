@@ -169,7 +169,9 @@ bytes::Buffer& Reader::own() {
   return *owned_.back();
 }
 
-__attribute__((minsize)) std::span<const std::uint8_t> Reader::slow_string(const Head& item, const std::uint8_t* from, Major wanted) {
+__attribute__((minsize)) std::span<const std::uint8_t> Reader::slow_string(const Head& item,
+                                                                           const std::uint8_t* from,
+                                                                           Major wanted) {
   const auto start = static_cast<std::size_t>(from - begin_);
   if (!ok()) return {};
   if (item.major == wanted && item.info != 31) {

@@ -4,8 +4,6 @@
 
 namespace tidemark::feed {
 
-void ascending(Positions& positions) {
-  order_by<&Position::partition>(positions);
-}
+void ascending(Positions& positions) { order_by<&Position::partition>(positions); }
 
 }  // namespace tidemark::feed

@@ -7,8 +7,8 @@
 
 #include "bytes/tape.hpp"
 #include "client/client.hpp"
-#include "client/tape_map.hpp"
 #include "client/reader_task.hpp"
+#include "client/tape_map.hpp"
 #include "feed/log_server.hpp"
 #include "iggy/frame.hpp"
 #include "iggy/operation.hpp"
