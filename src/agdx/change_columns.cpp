@@ -9,8 +9,7 @@ namespace tidemark::agdx {
 namespace {
 
 template <class T>
-[[gnu::noinline]] void permute_column(Column<T>& column, Column<T>& scratch,
-                                      std::span<const std::uint32_t> order) {
+void permute_column(Column<T>& column, Column<T>& scratch, std::span<const std::uint32_t> order) {
   scratch.reserve(order.size(), 0);
   for (std::size_t index = 0; index < order.size(); ++index) scratch[index] = column[order[index]];
   column.swap(scratch);
@@ -78,7 +77,7 @@ struct ChangeDecoder::Room {
 // names, in any order, so each has a place by its last bytes where it was last seen.
 [[gnu::always_inline]] inline bool ChangeDecoder::name_id(std::string_view name, std::uint32_t& id) {
   // Eight bytes before the end of a name lie in its payload, behind at least a key.
-  const auto ending = fast::load<std::uint64_t>(name.data() + name.size() - 8);
+  const auto ending = bytes::load<std::uint64_t>(name.data() + name.size() - 8);
   auto& seen = seen_[(ending ^ name.size()) * 0x9E37'79B9'7F4A'7C15U >> (64 - seen_bits)];
   if (seen != NameTable::none && equal(names_.at(seen), name)) [[likely]] {
     id = seen;

@@ -3,33 +3,30 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "agdx/type_kind.hpp"
+#include "bytes/word.hpp"
 
 // The shortest spelling of a cell, recognized by comparing words. Whatever does not look like it goes the
-// general way (query_reply.cpp), which means the same and says what is wrong. Only for use where
+// general way (query_reply_cells.cpp), which means the same and says what is wrong. Only for use where
 // `cell_margin` bytes can be read.
 namespace tidemark::agdx::cell {
 
 // The longest fixed part of a cell: a decimal with all its keys takes 70 bytes.
 inline constexpr std::size_t margin = 96;
+inline constexpr std::int64_t day_micros = 86'400'000'000;
 
-template <class T>
-[[gnu::always_inline]] inline T load(const std::uint8_t* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
+using bytes::load;
+
 [[gnu::always_inline]] inline std::uint16_t load16_be(const std::uint8_t* at) {
   return static_cast<std::uint16_t>(at[0] << 8 | at[1]);
 }
 [[gnu::always_inline]] inline std::uint32_t load32_be(const std::uint8_t* at) {
-  return __builtin_bswap32(load<std::uint32_t>(at));
+  return bytes::swapped(load<std::uint32_t>(at));
 }
 [[gnu::always_inline]] inline std::uint64_t load64_be(const std::uint8_t* at) {
-  return __builtin_bswap64(load<std::uint64_t>(at));
+  return bytes::swapped(load<std::uint64_t>(at));
 }
 
 // { "kind": NAME, "value":

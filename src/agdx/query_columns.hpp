@@ -7,6 +7,8 @@
 
 #include "agdx/column.hpp"
 #include "agdx/schema.hpp"
+#include "agdx/utf16.hpp"
+#include "bytes/word.hpp"
 
 namespace tidemark::agdx {
 
@@ -71,17 +73,9 @@ class QueryColumn {
   // Big-endian two's complement, 1 to 16 bytes.
   void push_decimal(std::span<const std::uint8_t> unscaled);
   void push_bytes(std::span<const std::uint8_t> value);
-  // `value` is known to be UTF-8; `units` is its length in UTF-16.
-  void push_text(std::span<const std::uint8_t> value, std::uint32_t units) {
-    make_room();
-    utf16[length + 1] = utf16[length] + units;
-    if (units != value.size()) ascii = false;
-    append(value);
-    ++length;
-  }
-  // As push_text for text that is ASCII and has `slack` readable bytes from its start on: copied by words.
-  // False, with nothing pushed, when it is not ASCII.
-  [[gnu::always_inline]] bool push_ascii(const std::uint8_t* value, std::uint32_t size);
+  // Copied by words where `slack`, that is eight bytes that can be read, follows. False, with nothing pushed,
+  // when it is no UTF-8.
+  [[gnu::always_inline]] bool push_text(std::span<const std::uint8_t> value, bool slack);
   // A list, map or struct whose entries now end at `end` in the children.
   void push_entries(std::uint32_t end) {
     make_room();
@@ -111,27 +105,36 @@ class QueryColumn {
   std::uint32_t slots_ = 0;  // that there is room for
 };
 
-inline bool QueryColumn::push_ascii(const std::uint8_t* value, std::uint32_t size) {
+inline bool QueryColumn::push_text(std::span<const std::uint8_t> value, bool slack) {
   make_room();
+  const auto size = static_cast<std::uint32_t>(value.size());
   room_for(size);
   auto* to = values.data() + bytes;
   std::uint64_t high = 0;
-  std::uint64_t word = 0;
   std::uint32_t at = 0;
   for (; at + 8 <= size; at += 8) {
-    std::memcpy(&word, value + at, 8);
+    const auto word = tidemark::bytes::load<std::uint64_t>(value.data() + at);
     std::memcpy(to + at, &word, 8);
     high |= word;
   }
   if (at < size) {
-    std::memcpy(&word, value + at, 8);
+    std::uint64_t word = 0;
+    if (slack)
+      word = tidemark::bytes::load<std::uint64_t>(value.data() + at);
+    else
+      std::memcpy(&word, value.data() + at, size - at);
     std::memcpy(to + at, &word, 8);
     high |= word & (~std::uint64_t{0} >> (64 - 8 * (size - at)));
   }
-  if ((high & 0x8080808080808080U) != 0) return false;
+  auto units = size;
+  if ((high & 0x8080808080808080U) != 0) {
+    units = utf16_units(value);
+    if (units == not_utf8) return false;
+    ascii = false;
+  }
   bytes += size;
   offsets[length + 1] = bytes;
-  utf16[length + 1] = utf16[length] + size;
+  utf16[length + 1] = utf16[length] + units;
   ++length;
   return true;
 }

@@ -4,6 +4,9 @@
 
 namespace tidemark::feed {
 
-void ascending(Positions& positions) { order_by<&Position::partition>(positions); }
+void ascending(Positions& positions) {
+  order_by(positions,
+           [](const Position& left, const Position& right) { return left.partition < right.partition; });
+}
 
 }  // namespace tidemark::feed
