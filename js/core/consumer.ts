@@ -25,8 +25,6 @@ export interface NativeConsumer {
 }
 
 export interface NativeLazy {
-	/** Once, before everything else. */
-	start(graceMs: number): void;
 	/** An input by its place in `LAZY_INPUTS`. */
 	tell(what: number, subscriber: number, mono: number, wall: number): number;
 	deadline(): number;
@@ -59,7 +57,7 @@ interface Details {
 /** What the target that has consumers brings along beside `Glue`. */
 export interface ConsumerGlue {
 	readonly Consumer: new () => NativeConsumer;
-	readonly Lazy: new () => NativeLazy;
+	readonly Lazy: new (graceMs: number) => NativeLazy;
 }
 
 export const OPS = ['insert', 'update', 'replace', 'delete', 'advance'] as const;
@@ -307,8 +305,7 @@ export class LazyCore {
 
 	constructor(module: CoreModule, graceMs: number) {
 		const { Lazy } = module.glue as unknown as ConsumerGlue;
-		this.#native = new Lazy();
-		this.#native.start(graceMs);
+		this.#native = new Lazy(graceMs);
 	}
 
 	acquire(now: Now): number {

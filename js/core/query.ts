@@ -99,11 +99,33 @@ function readPage(memory: Memory, descriptor: number, owned: boolean): Delivered
 				page: unknown;
 				context: unknown;
 			},
-			fields: readTape(bytes, words[at + HEAD.fields]!, words[at + HEAD.fields + 1]!),
+			fields: readFields(bytes, words[at + HEAD.fields]!, words[at + HEAD.fields + 1]!),
 			columns,
 			scores: hasScores ? owner.tree(count)[0] : undefined,
 		},
 	};
+}
+
+/** Results share it, so none may change it. */
+function deepFreeze(value: unknown): unknown {
+	if (typeof value !== 'object' || value === null) return value;
+	for (const part of Object.values(value)) deepFreeze(part);
+	return Object.freeze(value);
+}
+
+let lastTape = new Uint8Array();
+let lastFields: unknown;
+
+/** Pages come with the same fields again and again: reading them takes a third of the time of a page of columns. */
+function readFields(memory: Uint8Array, address: number, length: number): unknown {
+	if (length === lastTape.length) {
+		let same = 0;
+		while (same < length && lastTape[same] === memory[address + same]) same++;
+		if (same === length) return lastFields;
+	}
+	lastTape = memory.slice(address, address + length);
+	lastFields = deepFreeze(readTape(memory, address, length));
+	return lastFields;
 }
 
 /**

@@ -264,10 +264,11 @@ export class TapeWriter {
 }
 
 /** Defines an own property whatever its name is: `__proto__` is a legal field name and must not reach the prototype. */
-export function setOwn(object: object, key: string, value: unknown): void {
+export function setOwn(object: object, key: string, value: unknown): object {
 	if (key === '__proto__')
 		Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 	else (object as Record<string, unknown>)[key] = value;
+	return object;
 }
 
 // Field names are a small fixed set, so each is converted once. The cap keeps a hostile peer from growing the cache.
