@@ -1,16 +1,11 @@
-import { half, Reader, Refused } from './cbor.js';
+import { Reader, Refused } from './cbor.js';
 import { checkResultFields, type Field, hasControl, isName, readFields, readMap } from './schema.js';
-import { checkAgainst, readValue, type Value } from './typed-value.js';
-
-/** A column of plain values, null for null: numbers, bigints, text, bytes, and typed values for nested kinds. */
-export interface HandColumn {
-	field: Field;
-	values: unknown[];
-}
+import { TypedColumn } from './typed-column.js';
+import { checkAgainst, readValue } from './typed-value.js';
 
 export interface HandPage {
 	fields: Field[];
-	columns: HandColumn[];
+	columns: TypedColumn[];
 	scores: (number | undefined)[];
 	rows: number;
 	page: { offset?: bigint; limit: number; total?: bigint; hasMore: boolean; nextCursor?: string };
@@ -56,25 +51,6 @@ export function decodeQueryReply(bytes: Uint8Array, executionId?: Uint8Array): H
 	return page;
 }
 
-/** The page as plain objects. */
-export function handObjects(page: HandPage): Record<string, unknown>[] {
-	const template: Record<string, unknown> = {};
-	for (const { field } of page.columns) define(template, field.name, null);
-	const objects: Record<string, unknown>[] = new Array(page.rows);
-	for (let row = 0; row < page.rows; row++) objects[row] = { ...template };
-	for (const { field, values } of page.columns) {
-		const { name } = field;
-		if (name === '__proto__')
-			for (let row = 0; row < page.rows; row++) define(objects[row]!, name, values[row]);
-		else for (let row = 0; row < page.rows; row++) objects[row]![name] = values[row];
-	}
-	return objects;
-}
-
-function define(object: object, name: string, value: unknown): void {
-	Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
-}
-
 function readError(reader: Reader): void {
 	const left = reader.map();
 	if (!reader.more(left)) reader.fail('enum_shape');
@@ -85,7 +61,7 @@ function readError(reader: Reader): void {
 }
 
 function readResult(reader: Reader, executionId: Uint8Array | undefined): [HandPage, () => void] {
-	let columns: HandColumn[] | undefined;
+	let columns: TypedColumn[] | undefined;
 	let waiting = -1;
 	let rows: RowReader | undefined;
 	const page: HandPage = {
@@ -107,7 +83,7 @@ function readResult(reader: Reader, executionId: Uint8Array | undefined): [HandP
 			fields: () => {
 				page.fields = readFields(reader);
 				checkResultFields(page.fields);
-				columns = page.fields.map((field) => ({ field, values: [] }));
+				columns = page.fields.map((field) => new TypedColumn(field));
 			},
 			rows: () => {
 				if (columns !== undefined) return readRows();
@@ -146,275 +122,84 @@ class RowReader {
 	count = 0;
 	scores: (number | undefined)[] = [];
 	readonly #reader: Reader;
-	readonly #columns: HandColumn[];
-	readonly #fast: (FastCell | undefined)[];
+	readonly #columns: TypedColumn[];
 
-	constructor(reader: Reader, columns: HandColumn[]) {
+	constructor(reader: Reader, columns: TypedColumn[]) {
 		this.#reader = reader;
 		this.#columns = columns;
-		this.#fast = columns.map(({ field }) => fastCell(field));
 	}
 
 	read(): void {
 		const reader = this.#reader;
 		for (let left = reader.array(); reader.more(left); left--) {
 			let score: number | undefined;
-			if (this.#plainRow()) {
-				reader.depth++;
-				this.#values();
-				reader.depth--;
-				this.scores.push(undefined);
-				this.count++;
-				continue;
-			}
-			readMap(
-				reader,
-				{
-					values: () => this.#values(),
-					score: () => {
-						if (reader.takeNull()) return;
-						score = Math.fround(reader.float());
-						if (!Number.isFinite(score)) refuse('score_not_finite');
+			if (!this.#plainRow())
+				readMap(
+					reader,
+					{
+						values: () => this.#values(),
+						score: () => {
+							if (reader.takeNull()) return;
+							score = Math.fround(reader.float());
+							if (!Number.isFinite(score)) refuse('score_not_finite');
+						},
 					},
-				},
-				['values'],
-			);
+					['values'],
+				);
 			this.scores.push(score);
 			this.count++;
 		}
 	}
 
-	/** Takes the head of a row that has nothing but values. */
+	/** Takes a row that has nothing but values, and as many as there are columns. */
 	#plainRow(): boolean {
-		const { view, bytes, at, end } = this.#reader;
+		const reader = this.#reader;
+		const columns = this.#columns;
+		const { view, bytes, at, end } = reader;
+		const count = columns.length;
 		if (end - at < 9 || view.getUint32(at) !== 0xa1667661 || view.getUint32(at + 4) !== 0x6c756573)
 			return false;
-		// Of arrays only, so that a refusal is placed as in general.
-		if (bytes[at + 8]! >>> 5 !== 4) return false;
-		this.#reader.at = at + 8;
+		if (count > 23 || bytes[at + 8] !== 0x80 + count) return false;
+		// The row's map and its array, in which a cell that is read in general finds itself.
+		reader.depth += 2;
+		let next = at + 9;
+		for (let index = 0; index < count; index++) {
+			const column = columns[index]!;
+			const behind = column.take(bytes, view, next, end);
+			if (behind >= 0) next = behind;
+			else {
+				reader.at = next;
+				generalCell(reader, column);
+				next = reader.at;
+			}
+		}
+		reader.at = next;
+		reader.depth -= 2;
 		return true;
 	}
 
 	#values(): void {
 		const reader = this.#reader;
 		const columns = this.#columns;
-		const fast = this.#fast;
 		let index = 0;
 		for (let left = reader.array(); reader.more(left); left--) {
 			if (index === columns.length) refuse('row_width');
-			const column = columns[index]!;
-			const value = fast[index]?.(reader);
-			column.values.push(value === undefined ? generalCell(reader, column.field) : value);
-			index++;
+			const column = columns[index++]!;
+			const behind = column.take(reader.bytes, reader.view, reader.at, reader.end);
+			if (behind >= 0) reader.at = behind;
+			else generalCell(reader, column);
 		}
 		if (index !== columns.length) refuse('row_width');
 	}
 }
 
-function generalCell(reader: Reader, field: Field): unknown {
+function generalCell(reader: Reader, column: TypedColumn): void {
 	const value = readValue(reader);
-	checkAgainst(value, field);
-	return plain(value);
+	checkAgainst(value, column.field);
+	column.push(value);
 }
 
-function plain(value: Value): unknown {
-	if (value.kind === 'null') return null;
-	return value.value;
-}
-
-/** Takes a cell in its shortest spelling, or takes nothing and gives undefined. */
-type FastCell = (reader: Reader) => unknown;
-
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const utf8 = new TextEncoder();
-const NULL_CELL = Uint8Array.of(0xa1, 0x64, 0x6b, 0x69, 0x6e, 0x64, 0x64, 0x6e, 0x75, 0x6c, 0x6c);
-const MARGIN = 64;
-
-function fastCell(field: Field): FastCell | undefined {
-	const { kind, required } = field;
-	const name = utf8.encode(kind);
-	const prefix = Uint8Array.of(
-		...[0xa2, 0x64, 0x6b, 0x69, 0x6e, 0x64, 0x60 + name.length],
-		...name,
-		...[0x65, 0x76, 0x61, 0x6c, 0x75, 0x65],
-	);
-	const words = new DataView(prefix.buffer);
-	const whole = prefix.length >>> 2;
-	const read = payload(field);
-	if (read === undefined) return undefined;
-	const last = prefix.length - 4;
-	return (reader) => {
-		const { view, at } = reader;
-		if (reader.end - at < MARGIN) return undefined;
-		let word = 0;
-		while (word < whole && view.getUint32(at + word * 4) === words.getUint32(word * 4)) word++;
-		if (word === whole && view.getUint32(at + last) === words.getUint32(last)) {
-			reader.at = at + prefix.length;
-			const value = read(reader);
-			if (value === undefined) reader.at = at;
-			return value;
-		}
-		if (required || !isNull(reader.bytes, at)) return undefined;
-		reader.at = at + NULL_CELL.length;
-		return null;
-	};
-}
-
-function isNull(bytes: Uint8Array, at: number): boolean {
-	for (let index = 0; index < NULL_CELL.length; index++)
-		if (bytes[at + index] !== NULL_CELL[index]) return false;
-	return true;
-}
-
-function payload(field: Field): FastCell | undefined {
-	switch (field.kind) {
-		case 'boolean':
-			return (reader) => {
-				const byte = reader.bytes[reader.at]!;
-				if (byte !== 0xf4 && byte !== 0xf5) return undefined;
-				reader.at++;
-				return byte === 0xf5;
-			};
-		case 'int':
-		case 'date':
-			return (reader) => {
-				const value = small(reader);
-				return value === undefined || value < -(2 ** 31) || value >= 2 ** 31 ? undefined : value;
-			};
-		case 'long':
-		case 'timestamp_micros':
-		case 'timestamp_tz_micros':
-			return long;
-		case 'double':
-			return float;
-		case 'string':
-			return (reader) => {
-				const { bytes, at } = reader;
-				const initial = bytes[at]!;
-				let start = at + 1;
-				let length: number;
-				if (initial >= 0x60 && initial < 0x78) length = initial - 0x60;
-				else if (initial === 0x78) {
-					length = bytes[at + 1]!;
-					start++;
-				} else return undefined;
-				if (start + length > reader.end) return undefined;
-				// A short text that is ASCII costs less by hand than a call of the decoder.
-				let text = '';
-				let index = start;
-				const end = start + length;
-				if (length <= 16)
-					for (; index < end && bytes[index]! < 0x80; index++) text += String.fromCharCode(bytes[index]!);
-				if (index < end) {
-					try {
-						text = decoder.decode(bytes.subarray(start, end));
-					} catch {
-						return undefined;
-					}
-				}
-				reader.at = end;
-				return text;
-			};
-		case 'uuid':
-			return (reader) => {
-				const { at } = reader;
-				if (reader.bytes[at] !== 0x50) return undefined;
-				reader.at = at + 17;
-				return reader.bytes.subarray(at + 1, at + 17);
-			};
-		case 'decimal':
-			return decimal(field);
-		default:
-			return undefined;
-	}
-}
-
-const UNSCALED = utf8.encode('\u0068unscaled');
-
-/** Up to six bytes, which a number holds exactly. */
-function decimal({ precision, scale }: Field): FastCell {
-	const small = (value: number) => (value < 24 ? [value] : [0x18, value]);
-	const tail = Uint8Array.of(
-		...[0x69, ...utf8.encode('precision'), ...small(precision)],
-		...[0x65, ...utf8.encode('scale'), ...small(scale)],
-	);
-	const limit = 10 ** precision;
-	return (reader) => {
-		const { bytes, at } = reader;
-		if (bytes[at] !== 0xa3) return undefined;
-		for (let index = 0; index < 9; index++) if (bytes[at + 1 + index] !== UNSCALED[index]) return undefined;
-		const length = bytes[at + 10]! - 0x40;
-		if (length < 1 || length > 6) return undefined;
-		const start = at + 11;
-		const end = start + length;
-		if (end + tail.length > reader.end) return undefined;
-		const top = bytes[start]!;
-		if (length > 1 && (top === 0 || top === 0xff) && (top & 0x80) === (bytes[start + 1]! & 0x80))
-			return undefined;
-		let value = (top << 24) >> 24;
-		for (let index = start + 1; index < end; index++) value = value * 256 + bytes[index]!;
-		if (Math.abs(value) >= limit) return undefined;
-		for (let index = 0; index < tail.length; index++)
-			if (bytes[end + index] !== tail[index]) return undefined;
-		reader.at = end + tail.length;
-		return { unscaled: bytes.subarray(start, end), precision, scale };
-	};
-}
-
-/** An integer of at most 32 bits of argument. */
-function small(reader: Reader): number | undefined {
-	const { bytes, view, at } = reader;
-	const initial = bytes[at]!;
-	if (initial >= 0x40) return undefined;
-	const info = initial & 31;
-	let argument: number;
-	if (info < 24) {
-		argument = info;
-		reader.at = at + 1;
-	} else if (info === 24) {
-		argument = bytes[at + 1]!;
-		reader.at = at + 2;
-	} else if (info === 25) {
-		argument = view.getUint16(at + 1);
-		reader.at = at + 3;
-	} else if (info === 26) {
-		argument = view.getUint32(at + 1);
-		reader.at = at + 5;
-	} else return undefined;
-	return initial < 0x20 ? argument : -1 - argument;
-}
-
-function long(reader: Reader): bigint | undefined {
-	const initial = reader.bytes[reader.at]!;
-	if ((initial & 0xdf) !== 0x1b) {
-		const value = small(reader);
-		return value === undefined ? undefined : BigInt(value);
-	}
-	const argument = reader.view.getBigInt64(reader.at + 1);
-	if (argument < 0n) return undefined;
-	reader.at += 9;
-	return initial === 0x1b ? argument : -1n - argument;
-}
-
-function float(reader: Reader): number | undefined {
-	const { bytes, view, at } = reader;
-	const initial = bytes[at]!;
-	let value: number;
-	let size: number;
-	if (initial === 0xfb) {
-		value = view.getFloat64(at + 1);
-		size = 9;
-	} else if (initial === 0xfa) {
-		value = view.getFloat32(at + 1);
-		size = 5;
-	} else if (initial === 0xf9) {
-		value = half(view.getUint16(at + 1));
-		size = 3;
-	} else return undefined;
-	if (!Number.isFinite(value) || Object.is(value, -0)) return undefined;
-	reader.at = at + size;
-	return value;
-}
 
 function readPage(reader: Reader): HandPage['page'] {
 	const page: HandPage['page'] = { limit: 0, hasMore: false };

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { typedValueDiagnosticText } from '../../js/query/text.js';
 import type { TypedValue } from '../../js/query/value.js';
 import { Reader, Refused } from './cbor.js';
-import { decodeQueryReply, handObjects } from './query-reply.js';
+import { handObjects } from './objects.js';
+import { decodeQueryReply } from './query-reply.js';
 import { checkValue, readValue, type Value } from './typed-value.js';
 
 const folder = new URL('../vectors/agdx/', import.meta.url);
@@ -105,11 +106,12 @@ describe('query replies in plain TypeScript', () => {
 		);
 		const objects = handObjects(page);
 		wanted.rows.forEach(({ values }: { values: unknown[] }, row: number) => {
-			page.columns.forEach(({ field, values: column }, index) => {
+			page.columns.forEach((column, index) => {
 				const plain = cell(values[index]);
 				if (plain === undefined) return;
-				expect(column[row]).toEqual(plain);
-				expect(objects[row]![field.name]).toEqual(plain);
+				expect(column.at(row)).toEqual(plain);
+				if (column.field.kind === 'uuid') return;
+				expect(objects[row]![column.field.name]).toEqual(plain);
 			});
 		});
 	});
