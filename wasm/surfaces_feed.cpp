@@ -3,7 +3,7 @@
 namespace tidemark::wasm {
 
 const client::Surfaces& surfaces() {
-  static const client::Surfaces all{.announce = agdx::brief_announce};
+  static const client::Surfaces all{&iggy::feed_commands(), nullptr};
   return all;
 }
 

@@ -35,13 +35,13 @@ export interface Rounds {
 	turn: number;
 }
 
-const ROUNDS: Rounds = { warm: 8, timed: 31, turn: 20 };
+const ROUNDS: Rounds = { warm: 5, timed: 21, turn: 40 };
 
 /**
  * Every subject has a turn a round, each round beginning with another one: what the machine does beside it hits all of them
- * alike. A turn repeats the task until it is long enough to be timed well and to hold the garbage that the task itself
- * makes; it starts with a collected heap, so that nobody pays for what another one dropped. A turn counts as the mean of its
- * times, a subject as the median of its turns.
+ * alike. A turn repeats the task, first untimed for half as long, since caches and collectors are still busy with what the one
+ * before left behind; then long enough to be timed well and to hold the garbage that the task itself makes. A turn counts as
+ * the mean of its times, a subject as the median of its turns.
  */
 export async function interleaved(
 	subjects: readonly Subject[],
@@ -52,26 +52,29 @@ export async function interleaved(
 	for (let round = -warm; round < timed; round++) {
 		for (let at = 0; at < subjects.length; at++) {
 			const subject = subjects[(at + round + warm) % subjects.length]!;
-			const took = 'run' in subject ? meanOfTurn(subject, turn) : await subject.elsewhere(turn);
+			const mean = 'run' in subject ? meanOf(subject) : subject.elsewhere;
+			await mean(turn / 2);
+			const took = await mean(turn);
 			if (round >= 0) times.get(subject.name)!.push(took);
 		}
 	}
 	return new Map(Array.from(times, ([name, values]) => [name, timing(values)]));
 }
 
-function meanOfTurn({ name, run }: { name: string; run: () => unknown }, least: number): number {
-	(globalThis as { gc?: (options: { type: 'minor' }) => void }).gc?.({ type: 'minor' });
-	let kept: unknown;
-	let count = 0;
-	let took = 0;
-	const start = performance.now();
-	do {
-		kept = run();
-		count++;
-		took = performance.now() - start;
-	} while (took < least);
-	if (kept === undefined) throw new Error(`${name} made nothing`);
-	return took / count;
+function meanOf({ name, run }: { name: string; run: () => unknown }): (least: number) => number {
+	return (least) => {
+		let kept: unknown;
+		let count = 0;
+		let took = 0;
+		const start = performance.now();
+		do {
+			kept = run();
+			count++;
+			took = performance.now() - start;
+		} while (took < least);
+		if (kept === undefined) throw new Error(`${name} made nothing`);
+		return took / count;
+	};
 }
 
 function timing(values: number[]): Timing {

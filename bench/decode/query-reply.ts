@@ -5,7 +5,8 @@ import { type CoreModule, loadCore } from '../../js/core/load.js';
 import { ownedPage, viewedPage } from '../../js/core/query.js';
 import type { WasmSource } from '../../js/platform/wasm.js';
 import { QueryResult } from '../../js/query/result.js';
-import { decodeQueryReply, handObjects } from '../../tests/hand-ts/query-reply.js';
+import { handObjects } from '../../tests/hand-ts/objects.js';
+import { decodeQueryReply } from '../../tests/hand-ts/query-reply.js';
 import { Encoder, numbers } from './encode.js';
 import { announce, interleaved, type Result, type Rounds, runtimeName, type Subject } from './measure.js';
 
@@ -203,7 +204,7 @@ export async function run(
 		{ name: 'cbor-x', run: all((bytes) => plainRows(cborX.decode(bytes))) },
 		{ name: 'cborg', run: all((bytes) => plainRows(cborgDecode(bytes))) },
 	];
-	const rounds = { warm: 5, timed: 15, ...options.rounds };
+	const rounds = { warm: 3, timed: 11, ...options.rounds };
 	const toColumns = await interleaved(columns, rounds);
 	const toRows = await interleaved(rows, rounds);
 	wasm.dispose();
