@@ -1,6 +1,7 @@
 import { feedSource, type TopicSourceOptions, topicSource } from './changefeed/sources.js';
 import type { RangeAdvanced, RowChange, Source } from './changefeed/types.js';
 import type { Abortable } from './connect/abort.js';
+import type { Capabilities } from './connect/capabilities.js';
 import { ConnectingHandle } from './connect/entry.js';
 import type { ManagedId } from './connect/identity.js';
 import { Bindings } from './managed/bindings.js';
@@ -16,9 +17,32 @@ import {
 import type { Query } from './query/model.js';
 import { QueryRequest, type QueryTarget } from './query/request.js';
 import type { QueryResult } from './query/result.js';
+import { PublishableStream, PublishableTopic } from './topic/publishable.js';
 
-/** A handle with the managed plane's calls. */
+/** A handle with publishing and the managed plane's calls. */
 export class ManagedHandle extends ConnectingHandle {
+	/** What the server offers. Asks it again by itself when it showed no managed plane a second ago or earlier. */
+	async capabilities(options?: Abortable): Promise<Capabilities> {
+		return this.context.overlay(await this.context.link.held.current(options));
+	}
+
+	/** Asks the server now. A failed probe leaves what was configured, with `hello` telling of the failure. */
+	async refreshCapabilities(options?: Abortable): Promise<Capabilities> {
+		return this.context.overlay(await this.context.link.held.refresh(options));
+	}
+
+	override async waitUntilReady(timeoutMs: number, options?: Abortable): Promise<Capabilities> {
+		return this.context.overlay(await this.context.link.held.waitUntilReady(timeoutMs, options));
+	}
+
+	override stream(name: string): PublishableStream {
+		return new PublishableStream(this.context, name);
+	}
+
+	override topic(name: string): PublishableTopic {
+		return new PublishableTopic(this.context, this.context.requireStream(), name);
+	}
+
 	/** How records become rows. */
 	projections(): Projections {
 		return new Projections(this.context);

@@ -1,4 +1,4 @@
-/** The small entry: connecting, publishing, reading topics and the change feed, positions that survive a reload. In one piece: for places that can neither fetch nor read a file. */
+/** The small entry: connecting, reading topics and the change feed, positions that survive a reload. In one piece: for places that can neither fetch nor read a file. */
 
 import { ConnectingHandle } from './connect/entry.js';
 import { feed } from './core/feed-inline.js';

@@ -1,4 +1,4 @@
-/** The small entry: connecting, publishing, reading topics and the change feed, positions that survive a reload. Without wasm of its own: `connect` is given it as option `wasm`. */
+/** The small entry: connecting, reading topics and the change feed, positions that survive a reload. Without wasm of its own: `connect` is given it as option `wasm`. */
 
 import { ConnectingHandle } from './connect/entry.js';
 import { feed } from './core/feed-slim.js';

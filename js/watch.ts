@@ -1,4 +1,4 @@
-/** The small entry: connecting, publishing, reading topics and the change feed, positions that survive a reload. Its wasm is the smaller of the two. */
+/** The small entry: connecting, reading topics and the change feed, positions that survive a reload. Its wasm is the smaller of the two. */
 
 import { ConnectingHandle } from './connect/entry.js';
 import { feed } from './core/feed.js';

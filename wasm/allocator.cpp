@@ -1,11 +1,8 @@
-#include <emscripten/bind.h>
 #include <malloc.h>
 
-namespace {
+#include "border.hpp"
 
-// Bytes handed out and not given back: what a leak shows in.
-std::uint32_t in_use() { return static_cast<std::uint32_t>(mallinfo().uordblks); }
-
-}  // namespace
-
-EMSCRIPTEN_BINDINGS(allocator) { emscripten::function("inUse", &in_use); }
+EMSCRIPTEN_BINDINGS(allocator) {
+  // Bytes handed out and not given back: what a leak shows in.
+  emscripten::function("inUse", +[] { return static_cast<std::uint32_t>(mallinfo().uordblks); });
+}

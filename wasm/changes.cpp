@@ -1,5 +1,3 @@
-#include <emscripten/bind.h>
-
 #include "agdx/change_columns.hpp"
 #include "descriptor.hpp"
 #include "iggy/defaults.hpp"
@@ -61,13 +59,12 @@ class ChangeDecoder {
 }  // namespace tidemark::wasm
 
 EMSCRIPTEN_BINDINGS(changes) {
-  using tidemark::wasm::ChangeDecoder;
-  emscripten::class_<ChangeDecoder>("ChangeDecoder")
-      .constructor<>()
-      .function("input", &ChangeDecoder::input)
-      .function("descriptor", &ChangeDecoder::descriptor)
-      .function("decode", &ChangeDecoder::decode)
-      .function("names", &ChangeDecoder::names)
-      .function("malformed", &ChangeDecoder::malformed)
-      .function("otherVersion", &ChangeDecoder::other_version);
+  using namespace tidemark::wasm;
+  constructor<ChangeDecoder>("ChangeDecoder.new", "ChangeDecoder.delete");
+  method<&ChangeDecoder::input>("ChangeDecoder.input");
+  method<&ChangeDecoder::descriptor>("ChangeDecoder.descriptor");
+  method<&ChangeDecoder::decode>("ChangeDecoder.decode");
+  method<&ChangeDecoder::names>("ChangeDecoder.names");
+  method<&ChangeDecoder::malformed>("ChangeDecoder.malformed");
+  method<&ChangeDecoder::other_version>("ChangeDecoder.otherVersion");
 }

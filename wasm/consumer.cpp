@@ -1,5 +1,3 @@
-#include <emscripten/bind.h>
-
 #include <optional>
 #include <string>
 
@@ -154,40 +152,40 @@ class ConsumerCore {
 
 class LazyCore {
  public:
-  explicit LazyCore(double grace_ms) : lazy_(micros(grace_ms)) {}
+  // Once, before everything else.
+  void start(double grace_ms) { lazy_.emplace(micros(grace_ms)); }
   // `what`: as LAZY_INPUTS in js/core/consumer.ts.
   std::uint32_t tell(std::uint32_t what, std::uint32_t subscriber, double mono, double wall) {
     const auto now = at(mono, wall);
     switch (what) {
-      case 0: return lazy_.acquire();
-      case 1: return lazy_.release(subscriber, now) ? 1 : 0;
-      case 2: lazy_.close(); return 0;
-      case 3: lazy_.ended(); return 0;
-      default: return static_cast<std::uint32_t>(lazy_.poll(now));
+      case 0: return lazy_->acquire();
+      case 1: return lazy_->release(subscriber, now) ? 1 : 0;
+      case 2: lazy_->close(); return 0;
+      case 3: lazy_->ended(); return 0;
+      default: return static_cast<std::uint32_t>(lazy_->poll(now));
     }
   }
-  double deadline() const { return ms_or_none(lazy_.poll_deadline()); }
+  double deadline() const { return ms_or_none(lazy_->poll_deadline()); }
 
  private:
-  Lazy lazy_;
+  std::optional<Lazy> lazy_;
 };
 
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(consumer) {
-  emscripten::class_<ConsumerCore>("Consumer")
-      .constructor<>()
-      .function("input", &ConsumerCore::input)
-      .function("descriptor", &ConsumerCore::descriptor)
-      .function("start", &ConsumerCore::start)
-      .function("tell", &ConsumerCore::tell)
-      .function("poll", &ConsumerCore::poll)
-      .function("deadline", &ConsumerCore::deadline)
-      .function("position", &ConsumerCore::position);
-  emscripten::class_<LazyCore>("Lazy")
-      .constructor<double>()
-      .function("tell", &LazyCore::tell)
-      .function("deadline", &LazyCore::deadline);
+  constructor<ConsumerCore>("Consumer.new", "Consumer.delete");
+  method<&ConsumerCore::input>("Consumer.input");
+  method<&ConsumerCore::descriptor>("Consumer.descriptor");
+  method<&ConsumerCore::start>("Consumer.start");
+  method<&ConsumerCore::tell>("Consumer.tell");
+  method<&ConsumerCore::poll>("Consumer.poll");
+  method<&ConsumerCore::deadline>("Consumer.deadline");
+  method<&ConsumerCore::position>("Consumer.position");
+  constructor<LazyCore>("Lazy.new", "Lazy.delete");
+  method<&LazyCore::start>("Lazy.start");
+  method<&LazyCore::tell>("Lazy.tell");
+  method<&LazyCore::deadline>("Lazy.deadline");
 }
 
 }  // namespace tidemark::wasm

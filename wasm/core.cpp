@@ -1,9 +1,7 @@
 #include "core.hpp"
 
-#include <emscripten/bind.h>
-
 #include "client/reader_tape.hpp"
-#include "client/tasks.hpp"
+#include "client/reader_task.hpp"
 #include "iggy/defaults.hpp"
 #include "name_tape.hpp"
 
@@ -12,13 +10,11 @@ namespace {
 
 // Words of js/core/glue.ts.
 enum EventKind : std::uint32_t { none = 0, tape_event = 1, changes = 2, records = 3, page_event = 4 };
-enum CallFlag : std::uint32_t { ungated = 1, ensure = 2 };
-
-std::uint64_t micros(double ms) { return ms > 0 ? static_cast<std::uint64_t>(ms * 1000.0) : 0; }
 
 }  // namespace
 
-Now Core::at(double mono, double wall) {
+// Every verb begins with it: not inlined into each.
+[[gnu::noinline]] Now Core::at(double mono, double wall) {
   now_ = {micros(mono), micros(wall)};
   return now_;
 }
@@ -158,24 +154,10 @@ void Core::names(std::uint32_t first) {
   answer_tape();
 }
 
-std::uint32_t Core::call(std::uint32_t command, std::uint32_t length, double timeout_ms, std::uint32_t flags,
-                         double mono, double wall) {
-  const client::CallOptions options{micros(timeout_ms), (flags & ungated) != 0, (flags & ensure) != 0};
-  return client_->call(command, tape(length), options, at(mono, wall));
-}
-
 std::uint32_t Core::probe(double mono, double wall) { return client_->probe(at(mono, wall)); }
 
 std::uint32_t Core::wait_until_ready(double timeout_ms, double mono, double wall) {
   return client_->wait_until_ready(micros(timeout_ms), at(mono, wall));
-}
-
-std::uint32_t Core::publish(std::uint32_t length, double mono, double wall) {
-  return client_->publish(tape(length), at(mono, wall));
-}
-
-std::uint32_t Core::offset_for_time(std::uint32_t length, double mono, double wall) {
-  return client_->offset_for_time(tape(length), at(mono, wall));
 }
 
 void Core::cancel(std::uint32_t ticket, double mono, double wall) { client_->cancel(ticket, at(mono, wall)); }
@@ -218,38 +200,34 @@ void Core::close_reader(std::uint32_t reader) { client_->close_reader(reader); }
 }  // namespace tidemark::wasm
 
 EMSCRIPTEN_BINDINGS(core) {
-  using tidemark::wasm::Core;
-  emscripten::class_<Core>("Core")
-      .constructor<>()
-      .function("input", &Core::input)
-      .function("descriptor", &Core::descriptor)
-      .function("start", &Core::start)
-      .function("connect", &Core::connect)
-      .function("opened", &Core::opened)
-      .function("credentials", &Core::credentials)
-      .function("credentialsFailed", &Core::credentials_failed)
-      .function("receive", &Core::receive)
-      .function("lost", &Core::lost)
-      .function("pause", &Core::pause)
-      .function("resume", &Core::resume)
-      .function("wake", &Core::wake)
-      .function("reconnect", &Core::reconnect)
-      .function("close", &Core::close)
-      .function("expire", &Core::expire)
-      .function("deadline", &Core::deadline)
-      .function("transmit", &Core::transmit)
-      .function("event", &Core::event)
-      .function("names", &Core::names)
-      .function("call", &Core::call)
-      .function("probe", &Core::probe)
-      .function("waitUntilReady", &Core::wait_until_ready)
-      .function("publish", &Core::publish)
-      .function("offsetForTime", &Core::offset_for_time)
-      .function("cancel", &Core::cancel)
-      .function("openReader", &Core::open_reader)
-      .function("read", &Core::read)
-      .function("cancelRead", &Core::cancel_read)
-      .function("seek", &Core::seek)
-      .function("positions", &Core::positions)
-      .function("closeReader", &Core::close_reader);
+  using namespace tidemark::wasm;
+  constructor<Core>("Core.new", "Core.delete");
+  method<&Core::input>("Core.input");
+  method<&Core::descriptor>("Core.descriptor");
+  method<&Core::start>("Core.start");
+  method<&Core::connect>("Core.connect");
+  method<&Core::opened>("Core.opened");
+  method<&Core::credentials>("Core.credentials");
+  method<&Core::credentials_failed>("Core.credentialsFailed");
+  method<&Core::receive>("Core.receive");
+  method<&Core::lost>("Core.lost");
+  method<&Core::pause>("Core.pause");
+  method<&Core::resume>("Core.resume");
+  method<&Core::wake>("Core.wake");
+  method<&Core::reconnect>("Core.reconnect");
+  method<&Core::close>("Core.close");
+  method<&Core::expire>("Core.expire");
+  method<&Core::deadline>("Core.deadline");
+  method<&Core::transmit>("Core.transmit");
+  method<&Core::event>("Core.event");
+  method<&Core::names>("Core.names");
+  method<&Core::probe>("Core.probe");
+  method<&Core::wait_until_ready>("Core.waitUntilReady");
+  method<&Core::cancel>("Core.cancel");
+  method<&Core::open_reader>("Core.openReader");
+  method<&Core::read>("Core.read");
+  method<&Core::cancel_read>("Core.cancelRead");
+  method<&Core::seek>("Core.seek");
+  method<&Core::positions>("Core.positions");
+  method<&Core::close_reader>("Core.closeReader");
 }

@@ -13,6 +13,8 @@ namespace tidemark::wasm {
 // What this link target can say; each target has a file of its own that defines it.
 const client::Surfaces& surfaces();
 
+inline std::uint64_t micros(double ms) { return ms > 0 ? static_cast<std::uint64_t>(ms * 1000.0) : 0; }
+
 // A client behind numbers. Nothing here decides anything: it turns numbers into arguments and answers into
 // the descriptor. js/core/glue.ts is the same list in TypeScript.
 class Core {
@@ -40,12 +42,8 @@ class Core {
   std::uint32_t event();
   void names(std::uint32_t first);
 
-  std::uint32_t call(std::uint32_t command, std::uint32_t length, double timeout_ms, std::uint32_t flags,
-                     double mono, double wall);
   std::uint32_t probe(double mono, double wall);
   std::uint32_t wait_until_ready(double timeout_ms, double mono, double wall);
-  std::uint32_t publish(std::uint32_t length, double mono, double wall);
-  std::uint32_t offset_for_time(std::uint32_t length, double mono, double wall);
   void cancel(std::uint32_t ticket, double mono, double wall);
 
   std::uint32_t open_reader(std::uint32_t length, double mono, double wall);
@@ -54,6 +52,12 @@ class Core {
   std::uint32_t seek(std::uint32_t reader, std::uint32_t length);
   void positions(std::uint32_t reader);
   void close_reader(std::uint32_t reader);
+
+  // Of the full target alone.
+  std::uint32_t call(std::uint32_t command, std::uint32_t length, double timeout_ms, std::uint32_t flags,
+                     double mono, double wall);
+  std::uint32_t publish(std::uint32_t length, double mono, double wall);
+  std::uint32_t offset_for_time(std::uint32_t length, double mono, double wall);
 
  private:
   Now at(double mono, double wall);

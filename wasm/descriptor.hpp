@@ -6,13 +6,10 @@
 #include <cstring>
 #include <span>
 
+#include "border.hpp"
 #include "bytes/writer.hpp"
 
 namespace tidemark::wasm {
-
-inline std::uint32_t address(const void* pointer) {
-  return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(pointer));
-}
 
 // The words that a method leaves for JavaScript beside the number it returns. What they point at is good
 // until the next call into the module: JavaScript copies it out at once (js/core/columns.ts knows the

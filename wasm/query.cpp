@@ -1,5 +1,3 @@
-#include <emscripten/bind.h>
-
 #include "agdx/query_reply.hpp"
 #include "core.hpp"
 #include "iggy/defaults.hpp"
@@ -50,6 +48,8 @@ void put_page(const agdx::QueryReplyDecoder& reply, std::uint32_t ticket, bytes:
   if (reply.has_scores()) put_column(words, reply.scores(), 0);
 }
 
+}  // namespace
+
 // Query replies without a client, for pages that an application got by itself.
 class PageDecoder {
  public:
@@ -73,8 +73,6 @@ class PageDecoder {
   std::vector<std::uint32_t> words_;
 };
 
-}  // namespace
-
 std::uint32_t Core::page(const client::Event& event) {
   put_page(*event.page, event.ticket, answer_, page_words_);
   descriptor_.reset().put(page_words_.data());
@@ -84,10 +82,9 @@ std::uint32_t Core::page(const client::Event& event) {
 }  // namespace tidemark::wasm
 
 EMSCRIPTEN_BINDINGS(query) {
-  using tidemark::wasm::PageDecoder;
-  emscripten::class_<PageDecoder>("PageDecoder")
-      .constructor<>()
-      .function("input", &PageDecoder::input)
-      .function("descriptor", &PageDecoder::descriptor)
-      .function("decode", &PageDecoder::decode);
+  using namespace tidemark::wasm;
+  constructor<PageDecoder>("PageDecoder.new", "PageDecoder.delete");
+  method<&PageDecoder::input>("PageDecoder.input");
+  method<&PageDecoder::descriptor>("PageDecoder.descriptor");
+  method<&PageDecoder::decode>("PageDecoder.decode");
 }

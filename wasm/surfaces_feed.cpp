@@ -3,7 +3,7 @@
 namespace tidemark::wasm {
 
 const client::Surfaces& surfaces() {
-  static const client::Surfaces all{&iggy::feed_commands(), nullptr};
+  static const client::Surfaces all{.announce = agdx::brief_announce};
   return all;
 }
 

@@ -2,7 +2,7 @@
 import { StreamHandle, Topic } from '../topic/topic.js';
 import { Watch } from '../watch/watch.js';
 import type { Abortable } from './abort.js';
-import type { Capabilities, CapabilityOverride } from './capabilities.js';
+import type { CapabilityOverride } from './capabilities.js';
 import type { LaserConnection } from './connection.js';
 import { Context } from './context.js';
 import { changesTopic, opsStream, type View } from './naming.js';
@@ -68,24 +68,14 @@ export class LaserHandle {
 		return changesTopic(this.context.view, this.context.link.held.topology);
 	}
 
-	/** What the server offers. Asks it again by itself when it showed no managed plane a second ago or earlier. */
-	async capabilities(options?: Abortable): Promise<Capabilities> {
-		return this.context.overlay(await this.context.link.held.current(options));
-	}
-
-	/** Asks the server now. A failed probe leaves what was configured, with `hello` telling of the failure. */
-	async refreshCapabilities(options?: Abortable): Promise<Capabilities> {
-		return this.context.overlay(await this.context.link.held.refresh(options));
-	}
-
 	/**
 	 * Waits until the managed plane and every enabled backend is ready.
 	 *
 	 * @throws {UnsupportedError} the server has no backends to wait for
 	 * @throws {TimeoutError} not ready in time
 	 */
-	async waitUntilReady(timeoutMs: number, options?: Abortable): Promise<Capabilities> {
-		return this.context.overlay(await this.context.link.held.waitUntilReady(timeoutMs, options));
+	waitUntilReady(timeoutMs: number, options?: Abortable): Promise<unknown> {
+		return this.context.link.held.waitUntilReady(timeoutMs, options);
 	}
 
 	/** A stream by its name. */

@@ -25,6 +25,8 @@ export interface NativeConsumer {
 }
 
 export interface NativeLazy {
+	/** Once, before everything else. */
+	start(graceMs: number): void;
 	/** An input by its place in `LAZY_INPUTS`. */
 	tell(what: number, subscriber: number, mono: number, wall: number): number;
 	deadline(): number;
@@ -57,7 +59,7 @@ interface Details {
 /** What the target that has consumers brings along beside `Glue`. */
 export interface ConsumerGlue {
 	readonly Consumer: new () => NativeConsumer;
-	readonly Lazy: new (graceMs: number) => NativeLazy;
+	readonly Lazy: new () => NativeLazy;
 }
 
 export const OPS = ['insert', 'update', 'replace', 'delete', 'advance'] as const;
@@ -305,7 +307,8 @@ export class LazyCore {
 
 	constructor(module: CoreModule, graceMs: number) {
 		const { Lazy } = module.glue as unknown as ConsumerGlue;
-		this.#native = new Lazy(graceMs);
+		this.#native = new Lazy();
+		this.#native.start(graceMs);
 	}
 
 	acquire(now: Now): number {

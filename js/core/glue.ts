@@ -1,6 +1,7 @@
 /**
- * What the Embind module hands out, by hand: the C++ side is wasm/. Only numbers cross; `mono` and `wall` are
- * milliseconds. Addresses and lengths are bytes of wasm memory.
+ * What the Embind module hands out: functions named `Class.method`, whose first argument is the object's address (the
+ * C++ side is wasm/), made classes of again. Only numbers cross; `mono` and `wall` are milliseconds. Addresses and
+ * lengths are bytes of wasm memory.
  */
 
 /** One client. Every method leaves its answer in `descriptor()` where it has more than a number to say. */
@@ -34,18 +35,8 @@ export interface NativeCore {
 	/** Leaves address and length of a tape with the names from `first` on. */
 	names(first: number): void;
 
-	call(
-		command: number,
-		length: number,
-		timeoutMs: number,
-		ungated: number,
-		mono: number,
-		wall: number,
-	): number;
 	probe(mono: number, wall: number): number;
 	waitUntilReady(timeoutMs: number, mono: number, wall: number): number;
-	publish(length: number, mono: number, wall: number): number;
-	offsetForTime(length: number, mono: number, wall: number): number;
 	cancel(ticket: number, mono: number, wall: number): void;
 
 	/** 0 when the options are refused: the descriptor holds address and length of the error's tape. */
@@ -58,6 +49,11 @@ export interface NativeCore {
 	/** Leaves address and length of a tape. */
 	positions(reader: number): void;
 	closeReader(reader: number): void;
+
+	/** From here on of the full target alone. */
+	call(command: number, length: number, timeoutMs: number, flags: number, mono: number, wall: number): number;
+	publish(length: number, mono: number, wall: number): number;
+	offsetForTime(length: number, mono: number, wall: number): number;
 
 	delete(): void;
 }
@@ -86,18 +82,59 @@ export interface NativePageDecoder {
 	delete(): void;
 }
 
+/** Change records by hand, queries by hand and consumers: of the full target alone. */
 export interface Glue {
-	readonly PageDecoder?: new () => NativePageDecoder;
 	readonly Core: new () => NativeCore;
 	readonly ChangeDecoder: new () => NativeChangeDecoder;
-	readonly wasmMemory: WebAssembly.Memory;
+	readonly PageDecoder: new () => NativePageDecoder;
 	/** Bytes that the allocator has handed out and not got back. */
 	inUse(): number;
 }
 
+type Call = (...numbers: (number | undefined)[]) => number;
+
 export type GlueFactory = (options: {
-	instantiateWasm(
+	wasm: WebAssembly.Module;
+	/** Stands in for `WebAssembly.instantiate`; what comes of the instance is the glue's. */
+	instantiate(
+		module: WebAssembly.Module,
 		imports: WebAssembly.Imports,
-		done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
-	): object;
-}) => Promise<Glue>;
+	): { then(done: (instance: WebAssembly.Instance) => void): void };
+}) => Promise<Record<string, unknown>>;
+
+/** An object of the module, by its address. */
+class Native {
+	readonly self: number;
+
+	constructor(make: Call) {
+		this.self = make();
+	}
+}
+
+/** Classes of the functions that a module registered. */
+export function classesOf(functions: Record<string, unknown>): Glue {
+	const glue: Record<string, unknown> = { inUse: functions['inUse'] };
+	for (const [name, call] of Object.entries(functions) as [string, Call][]) {
+		const [owner = '', method] = name.split('.');
+		if (method === undefined) continue;
+		glue[owner] ??= class extends Native {
+			constructor() {
+				super(functions[`${owner}.new`] as Call);
+			}
+		};
+		// The most that any method takes, by name: numbers cost nothing, a list of arguments would be made anew.
+		(glue[owner] as { prototype: Record<string, unknown> }).prototype[method] = function (
+			this: Native,
+			a?: number,
+			b?: number,
+			c?: number,
+			d?: number,
+			e?: number,
+			f?: number,
+			g?: number,
+		) {
+			return call(this.self, a, b, c, d, e, f, g);
+		};
+	}
+	return glue as unknown as Glue;
+}

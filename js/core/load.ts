@@ -1,6 +1,6 @@
 import { ConfigError, CspBlockedError, WasmLoadError } from '../errors/index.js';
 import { compileWasm, isCspRefusal, type WasmSource } from '../platform/wasm.js';
-import type { Glue, GlueFactory } from './glue.js';
+import { classesOf, type Glue, type GlueFactory } from './glue.js';
 import { Memory } from './memory.js';
 
 /** One of the package's two wasm files with the glue that belongs to it. */
@@ -58,16 +58,25 @@ async function instantiate(target: CoreTarget, source: WasmInput): Promise<CoreM
 							cause,
 						}),
 			);
+		let memory: WebAssembly.Memory | undefined;
 		target
 			.glue({
-				instantiateWasm(imports, done) {
-					WebAssembly.instantiate(module, imports)
-						.then((instance) => done(instance, module))
-						.catch(fail);
-					return {};
-				},
+				wasm: module,
+				instantiate: (_, imports) => ({
+					// biome-ignore lint/suspicious/noThenProperty: the glue only ever calls it, and hears of no failure
+					then(done) {
+						WebAssembly.instantiate(module, imports)
+							.then((instance) => {
+								memory = Object.values(instance.exports).find((one) => one instanceof WebAssembly.Memory);
+								done(instance);
+							})
+							.catch(fail);
+					},
+				}),
 			})
-			.then((glue) => resolve({ glue, memory: new Memory(glue.wasmMemory) }))
+			.then((functions) => {
+				resolve({ glue: classesOf(functions), memory: new Memory(memory as WebAssembly.Memory) });
+			})
 			.catch(fail);
 	});
 }

@@ -1,12 +1,4 @@
 export type { HeaderValue } from './headers.js';
-export {
-	type Codec,
-	type Confirmation,
-	type ContentType,
-	PublishBatchRequest,
-	PublishRequest,
-	type SendMessagesResponse,
-} from './publish.js';
 export { TopicRecord } from './record.js';
 export type { SchemaIssue, SchemaResult, StandardSchema } from './schema.js';
 export { StreamHandle, Topic, type TopicDurableOptions } from './topic.js';

@@ -1,20 +1,12 @@
-import type { Abortable } from '../connect/abort.js';
 import type { Context } from '../connect/context.js';
 import type { RecordColumns } from '../core/contract.js';
-import { isNotFound } from '../errors/classify.js';
 import { InvalidError } from '../errors/index.js';
 import type { Store } from '../storage/store.js';
 import { type DurableOptions, DurableWatcher, type TransactionOf } from '../watch/durable.js';
 import { MisfitEvent } from '../watch/events.js';
-import { offsetsForTime } from './offset-for-time.js';
-import { PublishBatchRequest, PublishRequest } from './publish.js';
 import type { TopicRecord } from './record.js';
 import { fittingRecords, plainRecords, type StandardSchema } from './schema.js';
 import { TopicReader, type TopicReaderOptions } from './topic-reader.js';
-
-const CREATE_STREAM = 202;
-const CREATE_TOPIC = 302;
-const MAX_PARTITIONS = 1_000;
 
 export interface TopicDurableOptions<T, S extends Store = Store> extends DurableOptions<S> {
 	/** What the records' JSON must fit. A record that does not is reported (event `misfit`) and left out. */
@@ -24,26 +16,18 @@ export interface TopicDurableOptions<T, S extends Store = Store> extends Durable
 /** A stream by its name. Naming one does no I/O. */
 export class StreamHandle {
 	readonly name: string;
-	readonly #context: Context;
+	/** @internal */
+	protected readonly context: Context;
 
 	/** @internal */
 	constructor(context: Context, name: string) {
 		checkName(name, 'stream');
-		this.#context = context;
+		this.context = context;
 		this.name = name;
 	}
 
 	topic(name: string): Topic {
-		return new Topic(this.#context, this.name, name);
-	}
-
-	/** Creates the stream unless it is there. */
-	async ensure(options?: Abortable): Promise<void> {
-		await this.#context.call(
-			CREATE_STREAM,
-			{ name: this.name },
-			{ surface: 'topic', operation: 'ensure stream', ensure: true, signal: options },
-		);
+		return new Topic(this.context, this.name, name);
 	}
 }
 
@@ -51,49 +35,20 @@ export class StreamHandle {
 export class Topic {
 	readonly stream: string;
 	readonly name: string;
-	readonly #context: Context;
+	/** @internal */
+	protected readonly context: Context;
 
 	/** @internal */
 	constructor(context: Context, stream: string, name: string) {
 		checkName(name, 'topic');
-		this.#context = context;
+		this.context = context;
 		this.stream = stream;
 		this.name = name;
 	}
 
-	/** Creates the topic, and its stream, unless they are there. What is there keeps its number of partitions. */
-	async ensure(partitions = 1, options?: Abortable): Promise<void> {
-		if (!Number.isInteger(partitions) || partitions < 1 || partitions > MAX_PARTITIONS) {
-			throw new InvalidError(`ensure: 1 to ${MAX_PARTITIONS} partitions`, { rule: 'argument' });
-		}
-		const create = (): Promise<unknown> =>
-			this.#context.call(
-				CREATE_TOPIC,
-				{ streamId: this.stream, partitionsCount: partitions, name: this.name },
-				{ surface: 'topic', operation: 'ensure topic', ensure: true, signal: options },
-			);
-		try {
-			await create();
-		} catch (error) {
-			if (!isNotFound(error)) throw error;
-			await new StreamHandle(this.#context, this.stream).ensure(options);
-			await create();
-		}
-	}
-
-	/** One record to publish. */
-	publish(): PublishRequest {
-		return new PublishRequest(this.#context, this.stream, this.name);
-	}
-
-	/** Many records to publish together. */
-	publishBatch(): PublishBatchRequest {
-		return new PublishBatchRequest(this.#context, this.stream, this.name);
-	}
-
 	/** A reader that keeps its offsets in memory. Needs no managed plane. */
 	reader<T = undefined>(options: TopicReaderOptions<T> = {}): TopicReader<T> {
-		return new TopicReader<T>(this.#context, this.#place, options);
+		return new TopicReader<T>(this.context, this.place, options);
 	}
 
 	/** A watcher that goes on where it stopped, also after a reload. The name is the application's, one per use. */
@@ -106,11 +61,11 @@ export class Topic {
 			watcher.dispatchEvent(new MisfitEvent(misfit));
 		};
 		const watcher: DurableWatcher<TopicRecord<T>, TransactionOf<S>> = new DurableWatcher(
-			this.#context,
+			this.context,
 			name,
 			{
 				content: 'records',
-				place: () => this.#place,
+				place: () => this.place,
 				objects: (columns) =>
 					schema === undefined
 						? (plainRecords(columns as RecordColumns) as TopicRecord<T>[])
@@ -122,15 +77,8 @@ export class Topic {
 		return watcher;
 	}
 
-	/**
-	 * For every partition, the first offset appended at or after a time, µs since 1970; the end of the partition where
-	 * there is none.
-	 */
-	offsetForTime(micros: bigint, options?: Abortable): Promise<ReadonlyMap<number, bigint>> {
-		return offsetsForTime(this.#context, this.#place, micros, options);
-	}
-
-	get #place(): { stream: string; topic: string } {
+	/** @internal */
+	protected get place(): { stream: string; topic: string } {
 		return { stream: this.stream, topic: this.name };
 	}
 }

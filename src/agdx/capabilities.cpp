@@ -1,187 +1,13 @@
 #include "agdx/capabilities.hpp"
 
-#include "agdx/hello.hpp"
+#include "agdx/levels.hpp"
 #include "agdx/message.hpp"
 
 namespace tidemark::agdx {
 
-namespace {
-
-constexpr std::string_view levels[] = {"eventual", "read_your_writes", "strong"};
-constexpr std::string_view hello_names[] = {"unknown", "answered", "rejected", "failed"};
-
-std::size_t level_of(std::string_view name) {
-  for (std::size_t index = 0; index < std::size(levels); ++index)
-    if (levels[index] == name) return index;
-  return std::size(levels);
-}
-
-void put_value(bytes::Buffer& out, tape::Value value) {
-  const auto span = value.span();
-  out.insert(out.end(), span.begin(), span.end());
-}
-
-// Counts entries while they are written.
-class Map {
- public:
-  explicit Map(tape::Writer& tape) : tape_(tape), mark_(tape.open(tape::Tag::map)) {}
-  ~Map() { tape_.close(mark_, count_); }
-  Map(const Map&) = delete;
-  Map& operator=(const Map&) = delete;
-
-  void key(std::string_view name) {
-    tape_.key(name);
-    ++count_;
-  }
-  void flag(std::string_view name, bool value) {
-    key(name);
-    tape_.boolean(value);
-  }
-  void text(std::string_view name, std::string_view value) {
-    key(name);
-    tape_.text(value);
-  }
-
- private:
-  tape::Writer& tape_;
-  std::size_t mark_;
-  std::uint32_t count_ = 0;
-};
-
-struct Fold {
-  tape::Value configured;
-  tape::Value announce;
-  std::uint64_t features = 0;
-  bool ready = false;
-
-  bool bit(std::uint64_t feature) const { return (features & feature) != 0; }
-  bool serves(std::string_view surface) const {
-    return ready && number(announce.get("versions").get(surface)) > 0;
-  }
-  bool had(std::string_view key) const { return configured.get(key).boolean(); }
-  bool had(std::string_view group, std::string_view key) const {
-    return configured.get(group).get(key).boolean();
-  }
-
-  // Whether a ready descriptor with query capabilities satisfies `holds(query)`.
-  template <class Holds>
-  bool any_query(Holds holds) const {
-    if (!ready) return false;
-    return !each(announce.get("backends"), [&](tape::Value backend, std::uint32_t) {
-      const auto query = backend.get("query");
-      return !query.exists() || !backend.get("readiness").get("ready").boolean() || !holds(query);
-    });
-  }
-
-  std::string_view consistency() const {
-    auto highest = level_of(configured.get("query").get("consistency").text());
-    if (highest == std::size(levels)) highest = 0;
-    const auto raise = [&](std::size_t level) {
-      highest = level < std::size(levels) && level > highest ? level : highest;
-    };
-    if (ready && bit(feature::read_your_writes)) raise(1);
-    if (ready && bit(feature::strong_consistency)) raise(2);
-    any_query([&](tape::Value query) {
-      each(query.get("consistency"), [&](tape::Value name, std::uint32_t) {
-        raise(level_of(name.text()));
-        return true;
-      });
-      return false;
-    });
-    return levels[highest];
-  }
-};
-
-}  // namespace
-
-void write_capabilities(tape::Value configured, tape::Value announce, Hello hello, bytes::Buffer& out) {
-  Fold fold{configured, announce};
-  fold.features = number(announce.get("versions").get("features"));
-  fold.ready = announce.get("ready").boolean();
-  const auto on = [&](std::uint64_t feature) { return fold.ready && fold.bit(feature); };
-
-  tape::Writer tape(out);
-  Map set(tape);
-  set.flag("managed", fold.had("managed") || fold.ready);
-  set.flag("graph", fold.had("graph") || fold.serves("graph"));
-  set.flag("forks", fold.had("forks") || fold.serves("fork"));
-  set.flag("a2a_gateway", fold.had("a2a_gateway"));
-  set.flag("sessions", fold.had("sessions") || on(feature::sessions));
-  set.flag("watch", fold.had("watch") || on(feature::watch));
-  set.flag("authz", fold.had("authz") || fold.bit(feature::authz));
-  set.flag("stream_tenancy", fold.had("stream_tenancy") || on(feature::stream_tenancy));
-  set.text("hello", hello_names[static_cast<std::size_t>(hello)]);
-  const auto versions =
-      announce.get("versions").exists() ? announce.get("versions") : configured.get("versions");
-  if (versions.is(tape::Tag::map)) {
-    set.key("versions");
-    put_value(out, versions);
-  }
-  set.key("backends");
-  const auto backends = announce.exists() ? announce.get("backends") : configured.get("backends");
-  if (backends.is(tape::Tag::array))
-    put_value(out, backends);
-  else
-    tape.open(tape::Tag::array);
-  {
-    set.key("query");
-    Map query(tape);
-    const auto offers = [&](std::string_view key, auto holds) {
-      return fold.had("query", key) || fold.any_query(holds);
-    };
-    const bool available = fold.serves("query") && fold.any_query([](tape::Value) { return true; });
-    query.flag("available", fold.had("query", "available") || available);
-    query.text("consistency", fold.consistency());
-    query.flag("keyword", fold.had("query", "keyword") || on(feature::keyword_search));
-    query.flag("cursor_paging", offers("cursor_paging", [](tape::Value caps) {
-                 return !each(caps.get("paging"),
-                              [](tape::Value item, std::uint32_t) { return item.text() != "cursor"; });
-               }));
-    query.flag("cancellation",
-               offers("cancellation", [](tape::Value caps) { return caps.get("cancellation").boolean(); }));
-    query.flag("execution_status", offers("execution_status", [](tape::Value caps) {
-                 return caps.get("execution_status").boolean();
-               }));
-  }
-  {
-    set.key("kv");
-    Map kv(tape);
-    kv.flag("available", fold.had("kv", "available") || fold.serves("kv"));
-    kv.flag("cas", fold.had("kv", "cas") || on(feature::kv_cas));
-    kv.flag("cas_fenced",
-            fold.had("kv", "cas_fenced") || on(feature::kv_cas_fenced | feature::kv_fenced_leases));
-    kv.flag("fenced_leases", fold.had("kv", "fenced_leases") || on(feature::kv_fenced_leases));
-  }
-  {
-    set.key("destinations");
-    Map destinations(tape);
-    const bool announced = fold.serves("checkpoint") && on(feature::destinations);
-    const auto configured_level = configured.get("destinations").get("consistency").text();
-    destinations.flag("available", fold.had("destinations", "available") || announced);
-    destinations.text("consistency",
-                      announced || configured_level == "linearizable" ? "linearizable" : "potentially_stale");
-  }
-  {
-    set.key("filters");
-    Map filters(tape);
-    const auto served = announce.get("filters");
-    filters.flag("native", fold.had("filters", "native") || fold.bit(feature::consumer_filters));
-    filters.flag("catalog", fold.had("filters", "catalog"));
-    filters.flag("group_policy_reads",
-                 fold.had("filters", "group_policy_reads") || fold.bit(feature::group_policy_reads));
-    const auto wait =
-        served.exists() ? served.get("max_wait_ms") : configured.get("filters").get("max_wait_ms");
-    filters.key("max_wait_ms");
-    tape.u32(static_cast<std::uint32_t>(number(wait)));
-    if (served.exists()) {
-      filters.key("evaluation");
-      Map evaluation(tape);
-      evaluation.key("evaluator_version");
-      put_value(out, served.get("evaluator_version"));
-      evaluation.key("codecs");
-      put_value(out, served.get("codecs"));
-    }
-  }
+std::string_view name_of(Hello hello) {
+  static constexpr std::string_view names[] = {"unknown", "answered", "rejected", "failed"};
+  return names[static_cast<std::size_t>(hello)];
 }
 
 bool is_enabled(tape::Value backend) { return backend.get("desired_state").text() == "enabled"; }
@@ -200,13 +26,17 @@ std::uint32_t unready_backends(tape::Value capabilities) {
   return count;
 }
 
-bool is_ready(tape::Value capabilities) {
+bool all_ready(tape::Value backends) {
   bool enabled = false;
-  const bool all_ready = each(capabilities.get("backends"), [&](tape::Value backend, std::uint32_t) {
+  const bool none_unready = each(backends, [&](tape::Value backend, std::uint32_t) {
     enabled = enabled || is_enabled(backend);
     return !is_unready(backend);
   });
-  return capabilities.get("managed").boolean() && enabled && all_ready;
+  return enabled && none_unready;
+}
+
+bool is_ready(tape::Value capabilities) {
+  return capabilities.get("managed").boolean() && all_ready(capabilities.get("backends"));
 }
 
 bool serves_consistency(tape::Value capabilities, std::string_view level) {
@@ -215,25 +45,33 @@ bool serves_consistency(tape::Value capabilities, std::string_view level) {
   return asked < std::size(levels) && served < std::size(levels) && asked <= served;
 }
 
-Capabilities::Capabilities(std::span<const std::uint8_t> configured)
-    : configured_(configured.begin(), configured.end()) {
+Capabilities::Capabilities(std::span<const std::uint8_t> configured, const AnnounceForm& form)
+    : form_(form), configured_(configured.begin(), configured.end()) {
   reset(Hello::unknown);
 }
 
 void Capabilities::reset(Hello hello) {
   hello_ = hello;
-  held_.clear();
-  write_capabilities(tape::Value{configured_}, {}, hello, held_);
+  hold({});
 }
 
 void Capabilities::answered(tape::Value announce) {
   hello_ = Hello::answered;
-  held_.clear();
-  write_capabilities(tape::Value{configured_}, announce, hello_, held_);
+  hold(announce);
   const auto topology = announce.get("topology");
   if (!topology.is(tape::Tag::map)) return;
   const auto span = topology.span();
   topology_.assign(span.begin(), span.end());
+}
+
+void Capabilities::hold(tape::Value announce) {
+  held_.clear();
+  const tape::Value configured{configured_};
+  form_.write(configured, announce, hello_, held_);
+  // Not of the held set: a brief one has no backends.
+  const auto backends = (announce.exists() ? announce : configured).get("backends");
+  has_backends_ = backends.count() > 0;
+  backends_ready_ = value().get("managed").boolean() && all_ready(backends);
 }
 
 FeedTopic Capabilities::feed_topic(std::string_view scope) const {

@@ -3,6 +3,7 @@
 #include <span>
 #include <string_view>
 
+#include "agdx/announce_form.hpp"
 #include "agdx/topology.hpp"
 #include "bytes/tape.hpp"
 #include "bytes/writer.hpp"
@@ -10,21 +11,11 @@
 // What the server is known to serve, section 6.2 of the contract.
 namespace tidemark::agdx {
 
-enum class Hello : std::uint8_t { unknown, answered, rejected, failed };
-
-// Writes the capability set: the configured one (may be null or partial) plus what a decoded announce adds
-// (null when there is none). Nothing is taken away by an announce.
-//
-// { managed, graph, forks, a2a_gateway, sessions, watch, authz, stream_tenancy: bool, hello, versions?,
-// backends,
-//   query { available, consistency, keyword, cursor_paging, cancellation, execution_status },
-//   kv { available, cas, cas_fenced, fenced_leases }, destinations { available, consistency },
-//   filters { native, catalog, group_policy_reads, max_wait_ms, evaluation? } }
-void write_capabilities(tape::Value configured, tape::Value announce, Hello hello, bytes::Buffer& out);
-
 // Section 6.4 and 6.5, on a capability set.
 bool is_enabled(tape::Value backend);
 bool is_unready(tape::Value backend);
+// At least one is enabled, and every enabled one is ready.
+bool all_ready(tape::Value backends);
 bool is_ready(tape::Value capabilities);
 std::uint32_t unready_backends(tape::Value capabilities);
 // eventual < read_your_writes < strong.
@@ -34,7 +25,10 @@ bool serves_consistency(tape::Value capabilities, std::string_view level);
 class Capabilities {
  public:
   // `configured` is a capability set (or a part of one) as a tape; empty: everything off.
-  explicit Capabilities(std::span<const std::uint8_t> configured = {});
+  explicit Capabilities(std::span<const std::uint8_t> configured = {},
+                        const AnnounceForm& form = whole_announce);
+
+  const AnnounceForm& form() const { return form_; }
 
   void answered(tape::Value announce);
   void rejected() { reset(Hello::rejected); }
@@ -42,16 +36,23 @@ class Capabilities {
 
   tape::Value value() const { return tape::Value{held_}; }
   Hello hello() const { return hello_; }
+  // Of the last announce: there were backends; at least one is enabled, and every enabled one is ready.
+  bool has_backends() const { return has_backends_; }
+  bool backends_ready() const { return backends_ready_; }
   // The last announced topology; a value that does not exist while none was.
   tape::Value topology() const { return tape::Value{topology_}; }
   FeedTopic feed_topic(std::string_view scope) const;
 
  private:
   void reset(Hello hello);
+  void hold(tape::Value announce);
+  const AnnounceForm& form_;
   bytes::Buffer configured_;
   bytes::Buffer held_;
   bytes::Buffer topology_;
   Hello hello_ = Hello::unknown;
+  bool has_backends_ = false;
+  bool backends_ready_ = false;
 };
 
 }  // namespace tidemark::agdx

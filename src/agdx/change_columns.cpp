@@ -9,7 +9,8 @@ namespace tidemark::agdx {
 namespace {
 
 template <class T>
-void permute_column(Column<T>& column, Column<T>& scratch, std::span<const std::uint32_t> order) {
+[[gnu::noinline]] void permute_column(Column<T>& column, Column<T>& scratch,
+                                      std::span<const std::uint32_t> order) {
   scratch.reserve(order.size(), 0);
   for (std::size_t index = 0; index < order.size(); ++index) scratch[index] = column[order[index]];
   column.swap(scratch);

@@ -28,8 +28,9 @@ void keep(std::string_view value, std::span<const std::uint8_t> payload, std::st
   out = owned;
 }
 
-bool decode_in_any_form(std::span<const std::uint8_t> payload, ChangeRecord& record, Error& error) {
-  cbor::Reader in(payload);
+__attribute__((minsize)) bool decode_in_any_form(std::span<const std::uint8_t> payload, ChangeRecord& record,
+                                                 Error& error) {
+  cbor::CompactReader in(payload);
   std::uint32_t seen = 0;
   std::string_view failed_at;
   auto map = in.map();

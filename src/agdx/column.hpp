@@ -18,7 +18,7 @@ class Column {
   const T& operator[](std::size_t index) const { return data_[index]; }
   std::size_t capacity() const { return capacity_; }
   // Room for `capacity` values; the first `used` are kept.
-  void reserve(std::size_t capacity, std::size_t used) {
+  [[gnu::noinline]] void reserve(std::size_t capacity, std::size_t used) {
     if (capacity <= capacity_) return;
     std::unique_ptr<T[]> larger(new T[capacity]);
     if (used > 0) std::memcpy(larger.get(), data_.get(), used * sizeof(T));

@@ -1,9 +1,6 @@
 #include "agdx/hello_probe.hpp"
 
 #include "agdx/command.hpp"
-#include "agdx/envelopes.hpp"
-#include "agdx/hello.hpp"
-#include "agdx/message.hpp"
 
 namespace tidemark::agdx {
 
@@ -24,15 +21,9 @@ void HelloProbe::on_reply(std::uint32_t, const Reply& reply, Now) {
   if (reply.outcome == Outcome::refused && reply.code == invalid_command) return capabilities_.rejected();
   if (reply.outcome != Outcome::ok) return capabilities_.failed();
   if (reply.payload.empty()) return capabilities_.rejected();
-  auto payload = reply.payload;
-  bytes::Buffer envelope;
-  if (!decode(managed_reply_envelope, payload, envelope))
-    payload = tape::Value{envelope}.get("reply").bytes();
   bytes::Buffer announce;
-  if (decode(backend_announce, payload, announce)) return capabilities_.failed();
-  const tape::Value value{announce};
-  if (validate(backend_announce, value)) return capabilities_.failed();
-  capabilities_.answered(value);
+  if (!capabilities_.form().read(reply.payload, announce)) return capabilities_.failed();
+  capabilities_.answered(tape::Value{announce});
 }
 
 }  // namespace tidemark::agdx

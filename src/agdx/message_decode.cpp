@@ -285,7 +285,7 @@ class Decoder {
     tape_.f64(in_.f64());
   }
 
-  cbor::Reader in_;
+  cbor::CompactReader in_;
   tape::Writer tape_;
   Path path_;
   Error error_;

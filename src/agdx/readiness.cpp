@@ -31,12 +31,12 @@ void Readiness::on_reply(std::uint32_t tag, const Reply& reply, Now now) {
   probe_->on_reply(tag, reply, now);
   probe_.reset();
   if (reply.outcome == Outcome::cancelled) return end(FailureKind::cancelled);
-  if (is_ready(capabilities_.value())) {
+  if (capabilities_.backends_ready()) {
     finished_ = true;
     return;
   }
   const bool failed = capabilities_.hello() == Hello::failed;
-  if (!failed && capabilities_.value().get("backends").count() == 0) return end(FailureKind::unsupported);
+  if (!failed && !capabilities_.has_backends()) return end(FailureKind::unsupported);
   if (now.mono_micros >= *end_at_) return end(FailureKind::timeout);
   wake_at_ = std::min(later(now.mono_micros, pause), *end_at_);
 }

@@ -24,20 +24,7 @@ constexpr RuleClass rule_class(Rule rule) {
   return RuleClass::frame;
 }
 
-constexpr std::string_view rule_name(Rule rule) {
-  // Two rules share the contract's name: nesting that cannot be read, and values nested deeper than is valid.
-  if (rule == Rule::cbor_depth) return "depth_exceeded";
-  switch (rule) {
-    case Rule::none:
-      return "none";
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a name cannot stand in any
-#define RULE(number, name) \
-  case Rule::name: return #name;
-#include "bytes/rules.def"
-#undef RULE
-  }
-  return "unknown";
-}
+std::string_view rule_name(Rule rule);
 
 // The first thing wrong with an input: which rule, at which byte, in which field. A value, never thrown.
 // The field is a dotted path ("backends.0.readiness"), cut to fit: errors must not allocate.

@@ -53,6 +53,12 @@ bool valid_utf8(std::span<const std::uint8_t> text) {
   return true;
 }
 
+[[gnu::noinline]] Reader::Head Reader::called_head() { return head(); }
+[[gnu::noinline]] std::string_view Reader::called_text() { return text(); }
+[[gnu::noinline]] std::span<const std::uint8_t> Reader::called_bytes() { return bytes(); }
+[[gnu::noinline]] Reader::Container Reader::called_container(Major wanted) { return container(wanted); }
+[[gnu::noinline]] bool Reader::called_next(Container& container) { return next(container); }
+
 Reader::Head Reader::long_head() {
   const auto from = position();
   const auto initial = *at_;
@@ -114,10 +120,10 @@ std::int32_t Reader::i32() {
 tape::U128 Reader::u128() {
   const auto from = position();
   if (peek() != Major::tag) return {u64(), 0};
-  const auto tag = head();
+  const auto tag = called_head();
   if (tag.argument != bignum_tag) fail(Rule::wrong_type, from);
   if (ok() && peek() != Major::bytes) fail(Rule::wrong_type, from);
-  const auto digits = bytes();
+  const auto digits = called_bytes();
   if (digits.size() > 16) fail(Rule::integer_range, from);
   if (!ok()) return {};
   tape::U128 value;
@@ -163,7 +169,9 @@ bytes::Buffer& Reader::own() {
   return *owned_.back();
 }
 
-std::span<const std::uint8_t> Reader::slow_string(const Head& item, const std::uint8_t* from, Major wanted) {
+__attribute__((minsize)) std::span<const std::uint8_t> Reader::slow_string(const Head& item,
+                                                                           const std::uint8_t* from,
+                                                                           Major wanted) {
   const auto start = static_cast<std::size_t>(from - begin_);
   if (!ok()) return {};
   if (item.major == wanted && item.info != 31) {
@@ -182,7 +190,7 @@ std::span<const std::uint8_t> Reader::slow_string(const Head& item, const std::u
         fail(Rule::cbor_malformed);
       } else {
         // A chunk is a definite string: this never nests.
-        const auto chunk = wanted == Major::text ? bytes::as_bytes(text()) : bytes();
+        const auto chunk = wanted == Major::text ? bytes::as_bytes(called_text()) : called_bytes();
         joined.insert(joined.end(), chunk.begin(), chunk.end());
       }
     }
@@ -190,16 +198,23 @@ std::span<const std::uint8_t> Reader::slow_string(const Head& item, const std::u
   }
   if (wanted == Major::bytes && item.major == Major::array) {
     at_ = from;
-    auto items = array();
+    auto items = called_container(Major::array);
     auto& joined = own();
-    while (next(items)) joined.push_back(u8());
+    while (called_next(items)) joined.push_back(u8());
     return ok() ? std::span<const std::uint8_t>{joined} : std::span<const std::uint8_t>{};
   }
   fail(Rule::wrong_type, start);
   return {};
 }
 
-void Reader::skip() {
+void Reader::pass_string(Major kind) {
+  if (kind == Major::text)
+    called_text();
+  else
+    called_bytes();
+}
+
+__attribute__((minsize)) void Reader::skip() {
   // Per open container: how many items are left, or `endless`, or (a map's value is due) `endless_value`.
   constexpr std::uint64_t endless = UINT64_MAX;
   constexpr std::uint64_t endless_value = UINT64_MAX - 1;
@@ -226,23 +241,17 @@ void Reader::skip() {
       }
       const auto kind = peek();
       if (kind == Major::text || kind == Major::bytes) {
-        if (kind == Major::text)
-          text();
-        else
-          bytes();
+        pass_string(kind);
       } else {
-        auto item = head();
+        auto item = called_head();
         while (ok() && item.major == Major::tag) {
           // What a tag stands before is one item with it.
           if (peek() == Major::text || peek() == Major::bytes) break;
-          item = head();
+          item = called_head();
         }
         if (!ok()) return;
         if (item.major == Major::tag) {
-          if (peek() == Major::text)
-            text();
-          else
-            bytes();
+          pass_string(peek());
         } else if (item.major == Major::array || item.major == Major::map) {
           const bool map = item.major == Major::map;
           if (item.info != 31 && item.argument > remaining() / (map ? 2U : 1U)) {

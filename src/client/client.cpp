@@ -6,7 +6,7 @@
 #include "client/connection_event.hpp"
 #include "client/probe_task.hpp"
 #include "client/reader_tape.hpp"
-#include "client/tasks.hpp"
+#include "client/reader_task.hpp"
 #include "iggy/operation.hpp"
 
 namespace tidemark::client {
@@ -41,8 +41,7 @@ iggy::SessionOptions session_options(tape::Value options) {
 Problem not_linked() {
   Problem problem;
   problem.kind = "unsupported";
-  problem.message = "this build of the client has no managed commands";
-  problem.surface = "managed";
+  problem.message = "not in this build of the client";
   return problem;
 }
 
@@ -58,6 +57,7 @@ Client::Client(const Surfaces& surfaces, tape::Value options, Random::Seed seed)
     : surfaces_(surfaces),
       random_(derived(seed)),
       session_(session_options(options), seed),
+      managed_(surfaces.announce),
       router_(session_) {
   milliseconds(options.get("request_timeout_ms"), call_timeout_);
 }
@@ -140,33 +140,23 @@ std::optional<iggy::Outgoing> Client::transmit(Now now) { return session_.poll_t
 
 std::uint32_t Client::call(std::uint32_t command, tape::Value args, CallOptions options, Now now) {
   if (options.timeout_micros == 0) options.timeout_micros = call_timeout_;
-  if (iggy::is_managed(command)) {
-    if (surfaces_.managed == nullptr) return refuse(not_linked());
-    return start(surfaces_.managed(command, args, options, managed_, random_), now);
-  }
-  return start(
-      std::make_unique<CallTask>(Call(command, args, options, session_.dialect(), *surfaces_.commands)), now);
+  const bool managed = iggy::is_managed(command);
+  if (managed ? surfaces_.managed == nullptr : surfaces_.call == nullptr) return refuse(not_linked());
+  return start(managed ? surfaces_.managed(command, args, options, managed_, random_)
+                       : surfaces_.call(command, args, options, session_.dialect()),
+               now);
 }
 
-std::uint32_t Client::publish(tape::Value value, Now now) {
+std::uint32_t Client::publish(tape::Value args, Now now) {
+  if (surfaces_.publish == nullptr) return refuse(not_linked());
   Error error;
-  auto args = feed::publish_args(value, error);
-  if (!args) return refuse(refused(error));
-  return start(std::make_unique<PublishTask>(std::move(*args), partitions_, random_), now);
+  return start(surfaces_.publish(args, partitions_, random_, error), now, error);
 }
 
 std::uint32_t Client::offset_for_time(tape::Value args, Now now) {
-  std::uint64_t micros = 0;
-  if (!args.get("micros").to_u64(micros)) {
-    Error error;
-    error.rule = Rule::argument;
-    error.set_path("micros");
-    return refuse(refused(error));
-  }
-  return start(
-      std::make_unique<OffsetForTimeTask>(std::string(args.get("stream").text()),
-                                          std::string(args.get("topic").text()), micros, session_.dialect()),
-      now);
+  if (surfaces_.offset_for_time == nullptr) return refuse(not_linked());
+  Error error;
+  return start(surfaces_.offset_for_time(args, session_.dialect(), error), now, error);
 }
 
 ProbeTask& Client::probing() {
@@ -251,7 +241,8 @@ std::uint32_t Client::refuse(const Problem& problem) {
   return ticket;
 }
 
-std::uint32_t Client::start(std::unique_ptr<Task> task, Now now) {
+std::uint32_t Client::start(std::unique_ptr<Task> task, Now now, const Error& error) {
+  if (task == nullptr) return refuse(refused(error));
   const auto ticket = router_.next_id();
   router_.add(ticket, std::move(task));
   step(now);

@@ -8,12 +8,11 @@
 
 #include "agdx/capabilities.hpp"
 #include "agdx/name_table.hpp"
-#include "client/call.hpp"
 #include "client/events.hpp"
 #include "client/managed_task.hpp"
 #include "client/router.hpp"
+#include "client/streaming_tasks.hpp"
 #include "feed/partitions.hpp"
-#include "iggy/command/command.hpp"
 #include "iggy/session.hpp"
 #include "machine/random.hpp"
 
@@ -22,11 +21,14 @@ namespace tidemark::client {
 class ProbeTask;
 class ReaderTask;
 
-// What a build of the client can say: a small module links only the commands that it needs.
+// What a build of the client can do beside reading: a small module links only what it needs, and refuses the
+// rest.
 struct Surfaces {
-  const iggy::CommandSet* commands = nullptr;
-  // Nothing where managed commands are not linked in: calls of them are refused.
+  const agdx::AnnounceForm& announce;
+  decltype(&call_task) call = nullptr;
   decltype(&managed_task) managed = nullptr;
+  decltype(&publish_task) publish = nullptr;
+  decltype(&offset_for_time_task) offset_for_time = nullptr;
 };
 
 // One session, the operations that live on it and what they have learned. The only object that JavaScript
@@ -88,7 +90,8 @@ class Client {
   bool take_session_events(Now now);
   void on_state(const iggy::SessionEvent& event, Now now);
   std::uint32_t refuse(const Problem& problem);
-  std::uint32_t start(std::unique_ptr<Task> task, Now now);
+  // A task, or the reason why there is none.
+  std::uint32_t start(std::unique_ptr<Task> task, Now now, const Error& error = {});
   // The probe under way, or a new one.
   ProbeTask& probing();
 

@@ -1,5 +1,6 @@
 #include "client/connection_event.hpp"
 
+#include "bytes/decimal.hpp"
 #include "client/tape_map.hpp"
 #include "iggy/result_code.hpp"
 
@@ -18,8 +19,8 @@ std::string_view dialect_name(iggy::Dialect dialect) {
 }
 
 std::string version_text(std::uint32_t packed) {
-  return std::to_string(packed >> 20) + "." + std::to_string(packed >> 10 & 1023) + "." +
-         std::to_string(packed & 1023);
+  return bytes::decimal(packed >> 20) + "." + bytes::decimal(packed >> 10 & 1023) + "." +
+         bytes::decimal(packed & 1023);
 }
 
 Problem problem_of(const iggy::Cause& cause) {

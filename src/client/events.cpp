@@ -27,10 +27,10 @@ bytes::Buffer event(std::string_view type, Fill fill) {
 }  // namespace
 
 std::optional<Event> Events::next() {
-  if (queue_.empty()) return std::nullopt;
-  auto first = std::move(queue_.front());
-  queue_.pop_front();
-  return first;
+  if (taken_ < queue_.size()) return std::move(queue_[taken_++]);
+  queue_.clear();
+  taken_ = 0;
+  return std::nullopt;
 }
 
 void Events::raw(bytes::Buffer tape) { queue_.push_back({Event::Kind::tape, 0, std::move(tape), 0, {}}); }
@@ -80,6 +80,9 @@ void Events::reader_state(std::uint32_t reader, feed::ReaderState state) {
 }
 
 void Events::forget_reader(std::uint32_t reader) {
+  // What was handed over goes along: it is an empty shell.
+  queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(taken_));
+  taken_ = 0;
   std::erase_if(queue_, [&](const Event& one) { return one.reader == reader; });
 }
 

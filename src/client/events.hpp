@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "bytes/tape.hpp"
 #include "bytes/writer.hpp"
@@ -50,7 +50,8 @@ class Events {
 
  private:
   void generation_only(std::string_view type, std::uint32_t generation);
-  std::deque<Event> queue_;
+  std::vector<Event> queue_;
+  std::size_t taken_ = 0;  // of the queue, already handed over
 };
 
 }  // namespace tidemark::client

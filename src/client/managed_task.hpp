@@ -8,7 +8,7 @@
 #include "agdx/readiness.hpp"
 #include "client/call.hpp"
 #include "client/query_decoders.hpp"
-#include "client/tasks.hpp"
+#include "client/ticket_task.hpp"
 #include "machine/random.hpp"
 
 // The operations of the managed plane as tasks.
@@ -16,6 +16,8 @@ namespace tidemark::client {
 
 // What managed calls of one connection share.
 struct ManagedState {
+  explicit ManagedState(const agdx::AnnounceForm& form) : capabilities({}, form) {}
+
   agdx::Capabilities capabilities;
   agdx::SeenFrontier frontier;
   QueryDecoders query_decoders;

@@ -1,5 +1,6 @@
 #include "client/problem.hpp"
 
+#include "bytes/decimal.hpp"
 #include "client/tape_map.hpp"
 #include "iggy/result_code.hpp"
 
@@ -18,7 +19,7 @@ std::string message_of(const Problem& problem) {
   if (problem.kind == "invalid" || problem.kind == "codec" || problem.kind == "protocol")
     return std::string(rule_name(problem.error.rule));
   if (problem.kind == "command")
-    return "the server refused: " + std::string(problem.code_name) + " (" + std::to_string(problem.code) +
+    return "the server refused: " + std::string(problem.code_name) + " (" + bytes::decimal(problem.code) +
            ")";
   if (problem.kind == "timeout") return "no answer in time";
   if (problem.kind == "transport") return "the connection was lost before an answer came";
@@ -26,8 +27,8 @@ std::string message_of(const Problem& problem) {
   if (problem.kind == "ambiguous") return "no answer came: it may have taken effect, or not";
   if (problem.kind == "unsupported") return "the server does not offer this";
   if (problem.kind == "publish")
-    return std::to_string(problem.committed.value_or(0)) + " records are stored, " +
-           std::to_string(problem.unconfirmed) + " may be";
+    return bytes::decimal(problem.committed.value_or(0)) + " records are stored, " +
+           bytes::decimal(problem.unconfirmed) + " may be";
   if (problem.kind == "closed") return "the connection is closed, or not let in";
   return std::string(problem.kind);
 }

@@ -5,36 +5,39 @@
 namespace tidemark::client {
 
 Task* Router::find(std::uint32_t id) {
-  const auto found = tasks_.find(id);
-  return found == tasks_.end() ? nullptr : found->second.get();
-}
-
-void Router::remove(std::uint32_t id) {
-  tasks_.erase(id);
-  withdraw(id);
+  for (const auto& entry : tasks_)
+    if (entry.id == id) return entry.task.get();
+  return nullptr;
 }
 
 void Router::withdraw(std::uint32_t id) {
-  std::erase_if(waiting_, [&](const auto& entry) {
-    if (entry.second != id) return false;
-    session_.cancel(entry.first);
+  std::erase_if(waiting_, [&](const Waiting& one) {
+    if (one.id != id) return false;
+    session_.cancel(one.ticket);
     return true;
   });
 }
 
+void Router::remove(std::uint32_t id) {
+  std::erase_if(tasks_, [&](const Entry& entry) { return entry.id == id; });
+  withdraw(id);
+}
+
 void Router::on_reply(iggy::Ticket ticket, std::uint32_t tag, const Reply& reply, Now now) {
-  const auto found = waiting_.find(ticket);
-  if (found == waiting_.end()) return;
-  const auto id = found->second;
-  waiting_.erase(found);
-  if (auto* task = find(id)) task->operation().on_reply(tag, reply, now);
+  for (auto one = waiting_.begin(); one != waiting_.end(); ++one) {
+    if (one->ticket != ticket) continue;
+    const auto id = one->id;
+    waiting_.erase(one);
+    if (auto* task = find(id)) task->operation().on_reply(tag, reply, now);
+    return;
+  }
 }
 
 bool Router::submit(Now now) {
   bool any = false;
   for (auto& [id, task] : tasks_) {
     while (auto request = task->operation().poll_request(now)) {
-      waiting_.emplace(session_.submit(std::move(*request), now), id);
+      waiting_.push_back({session_.submit(std::move(*request), now), id});
       any = true;
     }
   }
@@ -42,9 +45,9 @@ bool Router::submit(Now now) {
 }
 
 void Router::report(Events& events) {
-  std::erase_if(tasks_, [&](auto& entry) {
-    if (!entry.second->report(entry.first, events)) return false;
-    withdraw(entry.first);
+  std::erase_if(tasks_, [&](const Entry& entry) {
+    if (!entry.task->report(entry.id, events)) return false;
+    withdraw(entry.id);
     return true;
   });
 }

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "client/task.hpp"
 #include "iggy/session.hpp"
@@ -18,7 +18,7 @@ class Router {
 
   // The number is never 0 and never given out again.
   std::uint32_t next_id() { return next_id_++; }
-  void add(std::uint32_t id, std::unique_ptr<Task> task) { tasks_.emplace(id, std::move(task)); }
+  void add(std::uint32_t id, std::unique_ptr<Task> task) { tasks_.push_back({id, std::move(task)}); }
   Task* find(std::uint32_t id);
   // Frees the task. What it has sent goes unanswered.
   void remove(std::uint32_t id);
@@ -38,8 +38,17 @@ class Router {
 
  private:
   iggy::Session& session_;
-  std::map<std::uint32_t, std::unique_ptr<Task>> tasks_;
-  std::map<iggy::Ticket, std::uint32_t> waiting_;  // whose request it is
+  struct Entry {
+    std::uint32_t id = 0;
+    std::unique_ptr<Task> task;
+  };
+  struct Waiting {
+    iggy::Ticket ticket = 0;
+    std::uint32_t id = 0;  // whose request it is
+  };
+
+  std::vector<Entry> tasks_;  // few, in the order of their numbers
+  std::vector<Waiting> waiting_;
   std::uint32_t next_id_ = 1;
 };
 

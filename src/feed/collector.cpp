@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <numeric>
 
 namespace tidemark::feed {
@@ -70,10 +69,17 @@ void Collector::make_keys(bool keep_partition_order) {
       is_changes ? batch_.changes.feed_partition.data() : batch_.records.partition.data();
   keys_.assign(times, times + batch_.count());
   if (!keep_partition_order) return;
-  std::map<std::uint32_t, std::uint64_t> latest;
+  struct Latest {
+    std::uint32_t partition = 0;
+    std::uint64_t time = 0;
+  };
+  std::vector<Latest> latest;  // few: runs are long, and partitions capped
   for (std::size_t at = 0; at < keys_.size();) {
     const auto partition = partitions[at];
-    auto& time = latest[partition];
+    auto found = std::find_if(latest.begin(), latest.end(),
+                              [&](const Latest& one) { return one.partition == partition; });
+    if (found == latest.end()) found = latest.insert(found, {partition, 0});
+    auto& time = found->time;
     for (; at < keys_.size() && partitions[at] == partition; ++at)
       keys_[at] = time = std::max(time, keys_[at]);
   }

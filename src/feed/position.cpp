@@ -4,9 +4,6 @@
 
 namespace tidemark::feed {
 
-void ascending(Positions& positions) {
-  order_by(positions,
-           [](const Position& left, const Position& right) { return left.partition < right.partition; });
-}
+void ascending(Positions& positions) { order_by<&Position::partition>(positions); }
 
 }  // namespace tidemark::feed

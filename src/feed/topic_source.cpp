@@ -148,8 +148,7 @@ bool TopicSource::read_topic(const Reply& reply, iggy::Dialect dialect, std::opt
   in.expect_end();
   error = in.error();
   if (!in.ok()) return false;
-  order_by(topic.partitions,
-           [](const TopicPartition& left, const TopicPartition& right) { return left.id < right.id; });
+  order_by<&TopicPartition::id>(topic.partitions);
   out = std::move(topic);
   return true;
 }

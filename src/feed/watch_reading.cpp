@@ -35,12 +35,12 @@ std::optional<Request> WatchReading::poll_request(Now now) {
   }
   std::erase_if(retrying_, [&](std::uint32_t index) {
     if (now.mono_micros < drains_[index].attempts.retry_at()) return false;
-    ready_.push_front(index);
+    ready_.insert(ready_.begin(), index);
     return true;
   });
   if (ready_.empty() || in_flight_ >= max_in_flight) return std::nullopt;
   auto& drain = drains_[ready_.front()];
-  ready_.pop_front();
+  ready_.erase(ready_.begin());
   ++in_flight_;
   drain.tag = state_.take_tag();
   return state_.source.poll(drain.tag, drain.position.partition, drain.context, iggy::StrategyKind::offset,

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -45,7 +44,7 @@ class WatchReading final : public Reading {
   bool want_topic_ = false;
   Attempts topic_attempts_;
   std::vector<Drain> drains_;
-  std::deque<std::uint32_t> ready_;      // drains whose next poll may go out
+  std::vector<std::uint32_t> ready_;     // drains whose next poll may go out
   std::vector<std::uint32_t> retrying_;  // drains that wait for their retry time
   std::uint32_t in_flight_ = 0;
   std::uint32_t open_ = 0;

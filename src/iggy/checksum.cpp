@@ -3,6 +3,7 @@
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Weverything"
 #define XXH_INLINE_ALL
+#define XXH_NO_INLINE_HINTS 1
 #include <xxhash.h>
 #pragma clang diagnostic pop
 

@@ -210,10 +210,16 @@ describe('the demo page', () => {
 		expect(gap).toContain(`feed partition 0: asked for offset ${next},`);
 		await other.click('#send');
 		await until(other, '#feed li', lines + 3);
-		await page.waitForFunction(
-			(wanted) => document.querySelector('#feed li:first-child span')?.textContent === wanted,
-			await text(other, '#feed li:first-child span'),
-		);
+		const newest = await text(other, '#feed li:first-child span');
+		await page
+			.waitForFunction(
+				(wanted) => document.querySelector('#feed li:first-child span')?.textContent === wanted,
+				newest,
+			)
+			.catch(async (error: unknown) => {
+				const feed = await page.$$eval('#feed li', (items) => items.map((item) => item.textContent));
+				throw new Error(`waited for ${newest}, the feed shows ${JSON.stringify(feed)}`, { cause: error });
+			});
 		expect(await axe(page)).toEqual([]);
 		await page.screenshot({ path: `${SCREENS}/gap-1440.png`, fullPage: true });
 	});

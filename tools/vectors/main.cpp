@@ -18,6 +18,7 @@ std::vector<Format>& formats() {
 namespace {
 
 std::string run_one(const std::filesystem::path& path) {
+  if (path.extension() == ".bin") return "has no sidecar";
   std::ifstream file(path);
   const auto sidecar = nlohmann::json::parse(file, nullptr, false);
   if (sidecar.is_discarded()) return "the sidecar is no JSON";
@@ -36,8 +37,12 @@ bool matches(const std::string& pattern, const std::filesystem::path& path) {
 int run(const std::filesystem::path& directory, const std::string& pattern) {
   std::error_code failure;
   std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, failure))
-    if (entry.path().extension() == ".json" && matches(pattern, entry.path())) paths.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
+    const auto& path = entry.path();
+    const bool alone = path.extension() == ".bin" &&
+                       !std::filesystem::exists(std::filesystem::path(path).replace_extension(".json"));
+    if ((path.extension() == ".json" || alone) && matches(pattern, path)) paths.push_back(path);
+  }
   if (failure) {
     std::fprintf(stderr, "%s: %s\n", directory.c_str(), failure.message().c_str());
     return 1;

@@ -7,8 +7,8 @@
 
 #include "bytes/tape.hpp"
 #include "client/client.hpp"
+#include "client/reader_task.hpp"
 #include "client/tape_map.hpp"
-#include "client/tasks.hpp"
 #include "feed/log_server.hpp"
 #include "iggy/frame.hpp"
 #include "iggy/operation.hpp"
@@ -16,7 +16,8 @@
 namespace tidemark::client::test {
 
 inline const Surfaces& everything() {
-  static const Surfaces all{&iggy::all_commands(), &managed_task};
+  static const Surfaces all{agdx::whole_announce, &call_task, &managed_task, &publish_task,
+                            &offset_for_time_task};
   return all;
 }
 

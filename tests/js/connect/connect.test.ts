@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import { NO_CAPABILITIES } from '../../../js/connect/capabilities.js';
 import { defaults } from '../../../js/connect/defaults.js';
-import { LaserHandle } from '../../../js/connect/laser.js';
 import { openContext } from '../../../js/connect/open.js';
 import { checkOptions, isLoopback } from '../../../js/connect/options.js';
 import {
@@ -16,6 +15,7 @@ import {
 	TransportError,
 	UnsupportedError,
 } from '../../../js/errors/index.js';
+import { ManagedHandle } from '../../../js/managed-handle.js';
 import { Failure, FakeCore } from '../support/fake-core.js';
 import { connected, FakeClock, FakePage, FakeSockets, MANAGED, settled } from '../support/world.js';
 
@@ -217,7 +217,7 @@ describe('connecting', () => {
 describe('handles', () => {
 	it('share the connection; closing one closes all', async () => {
 		const { context, core } = await connected({ stream: 'a' });
-		const laser = new LaserHandle(context);
+		const laser = new ManagedHandle(context);
 		const other = laser.withDefaultStream('b');
 		expect(other.connection).toBe(laser.connection);
 		await other.close();
@@ -231,7 +231,7 @@ describe('handles', () => {
 	it('await using closes', async () => {
 		const { context, core } = await connected();
 		{
-			await using laser = new LaserHandle(context);
+			await using laser = new ManagedHandle(context);
 			expect(laser.connection.state).toBe('ready');
 		}
 		expect(core.disposed).toBe(true);
@@ -239,7 +239,7 @@ describe('handles', () => {
 
 	it('scope managed names to the default stream', async () => {
 		const { context } = await connected({ stream: 'acme' });
-		const laser = new LaserHandle(context);
+		const laser = new ManagedHandle(context);
 		expect(laser.resourceName('orders_v1')).toBe('stream:acme/orders_v1');
 		expect(laser.resourceName('stream:x/y')).toBe('stream:x/y');
 		expect(laser.resourceName('')).toBe('');
@@ -249,16 +249,16 @@ describe('handles', () => {
 	});
 
 	it('without a default stream a topic needs one named', async () => {
-		const laser = new LaserHandle((await connected()).context);
+		const laser = new ManagedHandle((await connected()).context);
 		expect(() => laser.topic('orders')).toThrow(NoStreamError);
 		expect(laser.stream('s').topic('orders').stream).toBe('s');
 		expect(laser.resourceName('x')).toBe('x');
 	});
 
 	it('names of the plane: override before announced before default', async () => {
-		const plain = new LaserHandle((await connected()).context);
+		const plain = new ManagedHandle((await connected()).context);
 		expect([plain.opsStream, plain.changesTopic]).toEqual(['_agdx', 'changes']);
-		const announced = new LaserHandle(
+		const announced = new ManagedHandle(
 			(await connected({}, { ...MANAGED, topology: { opsStream: '_ops', changesTopic: 'c' } })).context,
 		);
 		expect([announced.opsStream, announced.changesTopic]).toEqual(['_ops', 'c']);
@@ -273,7 +273,7 @@ describe('handles', () => {
 			{ ...MANAGED, streamTenancy: true },
 		);
 		expect(context.feedTopic).toEqual({ stream: '_agdx', topic: 'stream:s/_agdx/changes' });
-		const bare = new LaserHandle(context).withResourceNaming('bare') as unknown as {
+		const bare = new ManagedHandle(context).withResourceNaming('bare') as unknown as {
 			context: typeof context;
 		};
 		expect(bare.context.feedTopic).toEqual({ stream: '_agdx', topic: 'x' });
@@ -282,7 +282,7 @@ describe('handles', () => {
 
 describe('capabilities', () => {
 	it('everything is off until the server says so', async () => {
-		const laser = new LaserHandle((await connected({}, { hello: 'rejected' })).context);
+		const laser = new ManagedHandle((await connected({}, { hello: 'rejected' })).context);
 		expect(await laser.capabilities()).toEqual({ ...NO_CAPABILITIES, hello: 'rejected' });
 		await expect(laser.watch().records()).rejects.toBeInstanceOf(UnsupportedError);
 	});
@@ -290,7 +290,7 @@ describe('capabilities', () => {
 	it('the held set is probed again when unmanaged and a second old, once for all who ask', async () => {
 		const clock = new FakeClock();
 		const { context, core } = await connected({}, { hello: 'rejected' }, clock);
-		const laser = new LaserHandle(context);
+		const laser = new ManagedHandle(context);
 		await laser.capabilities();
 		expect(core.named('probe').length).toBe(1);
 		clock.advance(1_000);
@@ -300,7 +300,7 @@ describe('capabilities', () => {
 
 	it('an aborted question is a CancelledError, and a closed connection answers none', async () => {
 		const { context } = await connected();
-		const handle = new LaserHandle(context);
+		const handle = new ManagedHandle(context);
 		await expect(handle.capabilities(AbortSignal.abort())).rejects.toBeInstanceOf(CancelledError);
 		await handle.close();
 		await expect(handle.capabilities()).rejects.toBeInstanceOf(ClosedError);
@@ -309,7 +309,7 @@ describe('capabilities', () => {
 	it('the time to be ready in is a number', async () => {
 		const { context } = await connected();
 		for (const bad of [-1, Number.NaN, '5', 5n, undefined] as never[]) {
-			await expect(new LaserHandle(context).waitUntilReady(bad)).rejects.toBeInstanceOf(InvalidError);
+			await expect(new ManagedHandle(context).waitUntilReady(bad)).rejects.toBeInstanceOf(InvalidError);
 		}
 	});
 
@@ -317,13 +317,13 @@ describe('capabilities', () => {
 		const clock = new FakeClock();
 		const { context, core } = await connected({}, MANAGED, clock);
 		clock.advance(60_000);
-		await new LaserHandle(context).capabilities();
+		await new ManagedHandle(context).capabilities();
 		expect(core.named('probe').length).toBe(1);
 	});
 
 	it('every new session probes, and a change is an event', async () => {
 		const { context, core } = await connected();
-		const laser = new LaserHandle(context);
+		const laser = new ManagedHandle(context);
 		const seen: boolean[] = [];
 		laser.connection.addEventListener('capabilities', (event) => seen.push(event.capabilities.watch));
 		core.answer = () => ({ ...MANAGED, watch: false });
@@ -339,7 +339,7 @@ describe('capabilities', () => {
 
 	it('an override wins over what the server says', async () => {
 		const { context } = await connected({}, { hello: 'rejected' });
-		const laser = new LaserHandle(context).withCapabilities({ watch: true, query: { available: true } });
+		const laser = new ManagedHandle(context).withCapabilities({ watch: true, query: { available: true } });
 		const caps = await laser.capabilities();
 		expect(caps.watch).toBe(true);
 		expect(caps.query).toMatchObject({ available: true, keyword: false });
@@ -349,7 +349,7 @@ describe('capabilities', () => {
 describe('connection', () => {
 	it('tells its state by event, with what it was before', async () => {
 		const { context, core } = await connected();
-		const { connection } = new LaserHandle(context);
+		const { connection } = new ManagedHandle(context);
 		const seen: string[] = [];
 		connection.addEventListener('state', (event) => seen.push(`${event.previous}>${event.state}`));
 		core.push(

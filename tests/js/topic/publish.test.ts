@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { LaserHandle } from '../../../js/connect/laser.js';
 import type { PublishArgs } from '../../../js/core/contract.js';
 import { InvalidError, PublishFailedError } from '../../../js/errors/index.js';
+import { ManagedHandle } from '../../../js/managed-handle.js';
 import { readHeaders } from '../../../js/topic/headers.js';
 import { encodeJson } from '../../../js/topic/json.js';
 import { encodeMsgpack } from '../../../js/topic/msgpack.js';
@@ -20,7 +20,7 @@ async function laser() {
 	});
 	const confirmation = { streamId: 1, topicId: 2, partitionId: 0, baseOffset: 2n ** 63n };
 	core.answer = (name) => (name === 'publish' ? { confirmations: [confirmation] } : null);
-	return { core, handle: new LaserHandle(context), confirmation };
+	return { core, handle: new ManagedHandle(context), confirmation };
 }
 
 const sent = (core: { named(name: string): unknown[][] }): PublishArgs =>
