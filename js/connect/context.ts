@@ -16,6 +16,8 @@ export interface Link {
 	readonly connection: LaserConnection;
 	/** Work that cannot wait behind a query, over a connection of its own that ends with it. */
 	beside<T>(work: (context: Context) => Promise<T>): Promise<T>;
+	/** A connection for one follower alone; whoever asked for it closes it. */
+	apart(): Promise<Context>;
 }
 
 export interface CallOptions {

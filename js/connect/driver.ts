@@ -42,6 +42,7 @@ export class Driver {
 	readonly #readerStates = new Map<number, ReaderStateListener>();
 	readonly #statusListeners = new Set<StatusListener>();
 	readonly #capabilitiesListeners = new Set<CapabilitiesListener>();
+	readonly #heldListeners = new Set<() => void>();
 	readonly #stopListening: () => void;
 	#socket: { generation: number; socket: Socket } | undefined;
 	#asking: { generation: number; abort: AbortController } | undefined;
@@ -92,6 +93,12 @@ export class Driver {
 	onCapabilities(listener: CapabilitiesListener): () => void {
 		this.#capabilitiesListeners.add(listener);
 		return () => this.#capabilitiesListeners.delete(listener);
+	}
+
+	/** The server answers nothing else while a follower waits there. */
+	onLineHeld(listener: () => void): () => void {
+		this.#heldListeners.add(listener);
+		return () => this.#heldListeners.delete(listener);
 	}
 
 	connect(): void {
@@ -324,6 +331,9 @@ export class Driver {
 				});
 				break;
 			}
+			case 'line-held':
+				for (const listener of [...this.#heldListeners]) listener();
+				break;
 			case 'capabilities':
 				for (const listener of this.#capabilitiesListeners) listener(event.capabilities);
 				break;

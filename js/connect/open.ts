@@ -42,6 +42,7 @@ export async function openContext(
 	url: string | URL,
 	options: ConnectOptions,
 	world: World,
+	dedicated = false,
 ): Promise<Context> {
 	const settings = checkOptions(url, options);
 	const { signal } = options;
@@ -50,7 +51,7 @@ export async function openContext(
 	const endOfBudget = clock.now().mono + settings.connectBudgetMs;
 	const [core, openSocket] = await orAborted(
 		Promise.all([
-			world.makeCore(coreOptions(settings), options.wasm),
+			world.makeCore({ ...coreOptions(settings), dedicated }, options.wasm),
 			(world.socketOpener ?? socketOpener)(),
 		]),
 		signal,
@@ -82,7 +83,9 @@ export async function openContext(
 			await other.driver.close();
 		}
 	};
-	const link: Link = { driver, settings, held, connection: new LaserConnection(driver, held), beside };
+	const apart: Link['apart'] = () => openContext(url, { ...options, signal: undefined }, world, true);
+	const connection = new LaserConnection(driver, held);
+	const link: Link = { driver, settings, held, connection, beside, apart };
 	return new Context(
 		link,
 		{
@@ -141,6 +144,8 @@ function isHopeless({ state, error }: ConnectionStatus): boolean {
 	return (
 		state === 'needs-auth' ||
 		state === 'closed' ||
+		// Given up by itself: the server wants something that this client is not.
+		(state === 'idle' && error !== undefined) ||
 		error instanceof ConfigError ||
 		(error instanceof TransportError && !error.retryable)
 	);

@@ -179,6 +179,8 @@ export type CoreEvent =
 	| { type: 'credentials'; generation: number }
 	/** Detach the handlers of this socket and close it, without waiting. */
 	| { type: 'drop'; generation: number }
+	/** Nothing else is answered while the server waits for records: whoever follows wants a connection of its own. */
+	| { type: 'line-held' }
 	| { type: 'capabilities'; capabilities: unknown }
 	| { type: 'result'; ticket: number; value: unknown }
 	| { type: 'failure'; ticket: number; error: CoreError }
@@ -194,6 +196,8 @@ export interface CoreOptions {
 	dialects?: readonly Dialect[];
 	/** Loopback servers are dialled again without a first wait. */
 	loopback?: boolean;
+	/** The connection carries one follower and nothing that minds when the server holds the line. */
+	dedicated?: boolean;
 	connectTimeoutMs?: number;
 	requestTimeoutMs?: number;
 	watchdogMs?: number;

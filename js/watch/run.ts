@@ -1,6 +1,7 @@
 import { cancelled, onAbort, sleep } from '../connect/abort.js';
 import type { Context } from '../connect/context.js';
 import { defaults } from '../connect/defaults.js';
+import type { Driver } from '../connect/driver.js';
 import type { Gap, ReaderBatch, ReaderOptions, Skipped } from '../core/contract.js';
 import { isRetryable } from '../errors/classify.js';
 import { ClosedError, HistoryLostError, InvalidError, PositionConflictError } from '../errors/index.js';
@@ -62,6 +63,13 @@ export class Run<C, Tx> {
 	/** Fires when the current reading is to be given up and begun again from the stored position. */
 	#restart = new AbortController();
 	#reader: number | undefined;
+	/** Of the reader. */
+	#driver: Driver;
+	/** A connection for this run alone, where the server answers nothing else while it waits for records. */
+	#apart: Promise<Context> | undefined;
+	/** Its driver, until the reader has moved there. */
+	#next: Driver | undefined;
+	#isFollowing = false;
 	#release: (() => void) | undefined;
 	#hasTurn = false;
 	#isPositioned = false;
@@ -78,9 +86,12 @@ export class Run<C, Tx> {
 	#skipped: Skipped = { malformed: 0, version: 0, otherIndex: 0 };
 	readonly #resets = new Map<string, number>();
 	readonly #stopSignal: () => void;
+	readonly #stopHeld: () => void;
 
 	constructor(parts: RunParts<C, Tx>) {
 		this.#parts = parts;
+		this.#driver = parts.context.driver;
+		this.#stopHeld = this.#driver.onLineHeld(() => this.#goApart());
 		this.#stopSignal = onAbort(parts.signal, () => this.#stop());
 		if (parts.signal?.aborted) this.#stop();
 	}
@@ -95,8 +106,10 @@ export class Run<C, Tx> {
 	 */
 	async next(waitMs: number | undefined): Promise<Batch<C, Tx> | undefined> {
 		let pause = FIRST_REOPEN_MS;
+		this.#isFollowing = waitMs !== undefined;
 		for (;;) {
 			this.#throwIfEnded();
+			this.#move();
 			const restart = this.#restart;
 			let read: ReaderBatch;
 			try {
@@ -130,10 +143,41 @@ export class Run<C, Tx> {
 		this.#generation += 1;
 		this.#handedOver = 0;
 		this.#asked = 0;
+		this.#readAgain();
+	}
+
+	#readAgain(): void {
 		this.#isPositioned = false;
 		const restart = this.#restart;
 		this.#restart = new AbortController();
 		restart.abort();
+	}
+
+	#goApart(): void {
+		if (this.#apart !== undefined || this.ended || !this.#isFollowing) return;
+		const apart = this.#parts.context.link.apart();
+		this.#apart = apart;
+		apart.then(
+			({ driver }) => {
+				this.#next = driver;
+				this.#move();
+			},
+			() => {
+				// Asked at the interval here, as before, until the line is held again.
+				this.#apart = undefined;
+			},
+		);
+	}
+
+	/** To the other connection, from the stored position on: not before everything that was handed over is committed. */
+	#move(): void {
+		if (this.#next === undefined || this.ended || this.#handedOver > this.#asked) return;
+		if (this.#reader !== undefined) this.#driver.closeReader(this.#reader);
+		this.#reader = undefined;
+		this.#skipped = { malformed: 0, version: 0, otherIndex: 0 };
+		this.#driver = this.#next;
+		this.#next = undefined;
+		this.#readAgain();
 	}
 
 	/**
@@ -175,8 +219,13 @@ export class Run<C, Tx> {
 		this.#restart.abort();
 		this.resume();
 		this.#stopSignal();
-		if (this.#reader !== undefined) this.#parts.context.driver.closeReader(this.#reader);
+		this.#stopHeld();
+		if (this.#reader !== undefined) this.#driver.closeReader(this.#reader);
 		this.#reader = undefined;
+		this.#apart?.then(
+			({ driver }) => driver.close(),
+			() => {},
+		);
 		this.#giveTurnBack();
 		this.#parts.listener.state('stopped');
 	}
@@ -196,16 +245,17 @@ export class Run<C, Tx> {
 	/** Takes the turn, loads the stored position and points the reader at it. */
 	async #position(): Promise<void> {
 		if (this.#isPositioned) return;
-		const { context, spec, options, keeper } = this.#parts;
+		const { spec, options, keeper } = this.#parts;
 		const generation = this.#generation;
 		const isNewOwner = await this.#takeTurn();
+		await this.#committing;
 		const place = spec.place();
 		this.#source = { content: spec.content, ...place };
 		const stored = await keeper.load(this.#source, isNewOwner);
 		this.#throwIfEnded();
 		if (generation !== this.#generation) throw new ClosedError('read: begun again');
 		if (this.#reader === undefined) {
-			this.#reader = context.driver.openReader(
+			this.#reader = this.#driver.openReader(
 				{
 					...place,
 					mode: 'durable',
@@ -219,7 +269,7 @@ export class Run<C, Tx> {
 				(state) => this.#parts.listener.state(state),
 			);
 		} else {
-			context.driver.seek(this.#reader, stored?.positions ?? options.from ?? 'beginning', stored?.identity);
+			this.#driver.seek(this.#reader, stored?.positions ?? options.from ?? 'beginning', stored?.identity);
 		}
 		this.#isFirstRead = true;
 		this.#isPositioned = true;
@@ -250,7 +300,7 @@ export class Run<C, Tx> {
 		// The first read never waits: its answer fixes where "now" is, so that a reload finds the same place.
 		const wait = waitMs === undefined || this.#isFirstRead ? {} : { waitMs };
 		const signal = this.#restart.signal;
-		const batch = await this.#parts.context.driver.read(reader, { ...wait, signal }, DOING);
+		const batch = await this.#driver.read(reader, { ...wait, signal }, DOING);
 		this.#isFirstRead = false;
 		return batch;
 	}

@@ -31,6 +31,7 @@ iggy::SessionOptions session_options(tape::Value options) {
     if (result.dialects.empty()) result.dialects.push_back(iggy::Dialect::s11);
   }
   result.loopback = options.get("loopback").boolean();
+  result.dedicated = options.get("dedicated").boolean();
   milliseconds(options.get("connect_timeout_ms"), result.connect_timeout);
   milliseconds(options.get("watchdog_ms"), result.watchdog);
   milliseconds(options.get("credentials_timeout_ms"), result.credentials_timeout);
@@ -267,6 +268,7 @@ bool Client::take_session_events(Now now) {
     any = true;
     switch (event->type) {
       case Type::state: on_state(*event, now); break;
+      case Type::line_held: events_.raw(line_held_event()); break;
       case Type::dial: events_.dial(event->generation); break;
       case Type::credentials: events_.credentials(event->generation); break;
       case Type::drop: events_.drop(event->generation); break;

@@ -85,4 +85,11 @@ bytes::Buffer connection_event(const iggy::SessionEvent& event) {
   return tape;
 }
 
+bytes::Buffer line_held_event() {
+  bytes::Buffer tape;
+  tape::Writer out(tape);
+  TapeMap(out).text("type", "line-held");
+  return tape;
+}
+
 }  // namespace tidemark::client

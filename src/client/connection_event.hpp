@@ -8,5 +8,6 @@ namespace tidemark::client {
 
 // A change of the session's state as the CoreEvent `connection`.
 bytes::Buffer connection_event(const iggy::SessionEvent& event);
+bytes::Buffer line_held_event();
 
 }  // namespace tidemark::client

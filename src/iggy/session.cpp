@@ -167,7 +167,10 @@ void Session::observe(Now now) {
   const auto wall = static_cast<std::int64_t>(now.wall_micros - before->wall_micros);
   const auto apart = wall > mono ? wall - mono : mono - wall;
   const bool late = due && now.mono_micros > *due + defaults::kClockJump;
-  if (late || apart > static_cast<std::int64_t>(defaults::kClockJump)) on_wake(now);
+  if (!late && apart <= static_cast<std::int64_t>(defaults::kClockJump)) return;
+  on_wake(now);
+  // What fell due meanwhile would look like another sleep, to every call until the timer comes.
+  expire_requests(now);
 }
 
 void Session::on_wake(Now now) {
@@ -304,7 +307,7 @@ void Session::reset_connection() {
   binding_ = login_queued_ = login_sent_ = false;
   login_again_at_ = login_transient_since_ = 0;
   cancels_.clear();
-  ping_queued_ = false;
+  ping_queued_ = line_proven_ = false;
   ping_number_ = 0;
   phase_deadline_ = probe_deadline_ = stretched_until_ = 0;
   if (!resumable()) forget_session();

@@ -63,6 +63,7 @@ struct SessionEvent {
     dial,         // open a socket and report everything of it under `generation`
     credentials,  // answer with credentials() or credentials_failed() under `generation`; not where a session
                   // is resumed
+    line_held,    // nothing else is answered while a deferred read waits: it was taken back
     drop,         // detach and close the socket of `generation`, without waiting
     reply,        // `ticket`, `tag`, `reply`
   };
@@ -101,6 +102,8 @@ struct Lost {
 struct SessionOptions {
   std::vector<Dialect> dialects = {Dialect::s11, Dialect::v12};  // in order of preference
   bool loopback = false;
+  bool dedicated =
+      false;  // to one deferred read at a time: nothing else minds when the server holds the line
   std::uint64_t connect_timeout = defaults::kConnect;
   std::uint64_t watchdog = defaults::kWatchdog;
   std::uint64_t credentials_timeout = defaults::kCredentials;
@@ -263,6 +266,7 @@ class Session {
   bytes::Buffer control_;
   std::vector<std::uint64_t> cancels_;  // numbers of deferred reads that nobody waits for any more
   bool ping_queued_ = false;
+  bool line_proven_ = false;  // a ping behind a deferred read was answered before it
   std::uint64_t ping_sent_at_ = 0;
   std::uint64_t ping_number_ = 0;  // 0: none on the way
   std::uint64_t ping_at_ = 0;

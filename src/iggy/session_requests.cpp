@@ -99,6 +99,9 @@ std::optional<Outgoing> Session::poll_transmit(Now now) {
     if (!pending.numbered) complete_frame(pending);
     pending.phase = Phase::in_flight;
     pending.maybe_applied = true;
+    // Pings and waits have about one period: left to their phases, a held line might never be noticed.
+    if (is_deferred(pending.command) && !line_proven_ && !options_.dedicated && ping_number_ == 0)
+      ping_queued_ = true;
     return Outgoing{generation_, pending.frame};
   }
   return std::nullopt;
@@ -148,6 +151,7 @@ void Session::on_reply(const ReplyHeader& header, std::span<const std::uint8_t> 
   // Only an answer to something sent since the doubt began ends it: older ones may have waited in a buffer.
   if (ping_number_ != 0 && header.request >= ping_number_) probe_deadline_ = 0;
   if (ping_number_ != 0 && header.request == ping_number_) {
+    line_proven_ = line_proven_ || awaits_deferred();
     ping_number_ = 0;
     return;
   }
@@ -227,7 +231,8 @@ void Session::pause_for_transient(std::size_t index, std::uint32_t code, Now now
 
 // A deferred read in flight, and behind it a ping without an answer.
 bool Session::awaits_deferred() const {
-  return ping_number_ != 0 && std::any_of(pending_.begin(), pending_.end(), [this](const Pending& pending) {
+  return !options_.dedicated && ping_number_ != 0 &&
+         std::any_of(pending_.begin(), pending_.end(), [this](const Pending& pending) {
            return pending.phase == Phase::in_flight && is_deferred(pending.command) &&
                   pending.number < ping_number_;
          });
@@ -236,6 +241,7 @@ bool Session::awaits_deferred() const {
 // A server that keeps everything waiting behind a deferred read is not asked for one: it is taken back, and
 // refused as by a server that has no room for it.
 void Session::release_line() {
+  emit(SessionEvent::Type::line_held);
   for (std::size_t index = 0; index < pending_.size(); ++index) {
     if (pending_[index].phase != Phase::in_flight || !is_deferred(pending_[index].command)) continue;
     leave_behind(pending_[index]);

@@ -277,7 +277,9 @@ describe('in place of a poll reply', () => {
 
 	it.each([
 		[2, 'idle'],
+		[3, 'idle'],
 		[4, 'idle'],
+		[5, 'idle'],
 		[6, 'idle'],
 		[9, 'needs-auth'],
 		[10, 'needs-auth'],

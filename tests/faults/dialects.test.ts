@@ -7,6 +7,7 @@ import {
 	PublishFailedError,
 } from '../../js/index.js';
 import { FaultProxy } from '../support/fault-proxy.js';
+import { FrameProxy } from '../support/frame-proxy.js';
 import { Follower } from './support/follower.js';
 import { DIALECTS, type Reached, reach, WAYS } from './support/ways.js';
 import { append, connectCounted, errorOf, logged, range, SocketCount, USER, until } from './support/world.js';
@@ -15,6 +16,7 @@ const STREAM = 'shop';
 const CREATE_TOPIC = 302;
 const SEND = 101;
 const BIND = 15;
+const PING = 1;
 
 let reached: Reached;
 let topics = 0;
@@ -275,6 +277,37 @@ describe('a session of 0.12.2', () => {
 		}
 	});
 
+	it('whose secret is wrong is not gone on with: a login follows, and what was sent is settled', async () => {
+		const altering = await FrameProxy.start(reached.url);
+		await connect();
+		const other = await connectCounted(
+			altering.ws,
+			{ ...USER, stream: STREAM, dialects: ['v12'], publishRetryBackoffMs: 5 },
+			new SocketCount(),
+		);
+		let binds = 0;
+		altering.alter = (frame) => {
+			if (frame[176] !== 2 || frame.readUInt32LE(196) !== BIND) return;
+			binds += 1;
+			frame[frame.length - 1]! ^= 1;
+		};
+		await reached.server.faults.apply({ kind: 'drop', when: 'after', command: SEND });
+		await other.topic(topic).publish().json({ n: 1 }).partition(0).send();
+		expect(binds).toBe(1);
+		expect(await logged(reached.server, place())).toEqual([1]);
+		await other.close();
+		await altering.close();
+	});
+
+	it('is not to be had by a client that speaks the stable release alone: the error names the window', async () => {
+		await connect();
+		const error = await errorOf(
+			connectCounted(reached.url, { ...USER, dialects: ['s11'] }, new SocketCount()),
+		);
+		expect(error).toMatchObject({ kind: 'eviction', reason: 14 });
+		expect(error.message).toContain('0.12.2');
+	});
+
 	it('whose bound server lags is waited for', async () => {
 		await connect();
 		await reached.server.faults.apply({ kind: 'status', status: 58, command: BIND, times: 3 });
@@ -347,6 +380,78 @@ describe('a session of 0.12.2', () => {
 		await follower.stop();
 		expect(follower.errors).toEqual([]);
 	});
+
+	it.each([1, 7, 8, 12, 13])(
+		'evicted for %i: bound or logged in again, and the feed goes on',
+		async (reason) => {
+			await connect();
+			const follower = new Follower(laser, topic);
+			await append(reached.server, place(), range(0, 5));
+			await follower.reach(5);
+			const errors: unknown[] = [];
+			laser.connection.addEventListener('state', ({ error }) => error && errors.push(error));
+			await reached.server.faults.apply({ kind: 'evict_all', reason });
+			await until('dialled again', () => proxy.accepted === 2);
+			await append(reached.server, place(), range(5, 9));
+			await follower.reach(9);
+			await follower.stop();
+			expect(follower.rows).toEqual(range(0, 9));
+			expect(follower.errors).toEqual([]);
+			expect(errors[0]).toMatchObject({ kind: 'eviction', reason });
+			expect(asked).toBe([7, 8, 12].includes(reason) ? 2 : 1);
+		},
+	);
+
+	it.each([
+		[2, 'idle'],
+		[3, 'idle'],
+		[4, 'idle'],
+		[5, 'idle'],
+		[6, 'idle'],
+		[9, 'needs-auth'],
+		[10, 'needs-auth'],
+		[11, 'needs-auth'],
+		[15, 'idle'],
+	])('evicted for %i: no further dial (%s) until reconnect(), which logs in', async (reason, state) => {
+		await connect();
+		await reached.server.faults.apply({ kind: 'evict_all', reason });
+		await until(state, () => laser.connection.state === state);
+		expect(laser.connection.error).toMatchObject({ kind: 'eviction', reason });
+		laser.connection.reconnect();
+		await until('ready', () => laser.connection.state === 'ready');
+		expect(proxy.accepted).toBe(2);
+		expect(asked).toBe(2);
+	});
+
+	it('of a server that answers nothing else while it waits: the feed moves to a connection of its own', async () => {
+		const holding = await FrameProxy.start(reached.url);
+		// Pings of the first connection get no answer, as if they stood behind the deferred poll.
+		holding.tamper = ({ code, connection }) => (code === PING && connection === 0 ? [] : undefined);
+		await connect();
+		const own = await connectCounted(
+			holding.ws,
+			{ ...USER, stream: STREAM, dialects: ['v12'] },
+			new SocketCount(),
+		);
+		const follower = new Follower(own, topic);
+		await append(reached.server, place(), range(0, 3));
+		await follower.reach(3);
+		await until('moved', () => holding.accepted === 2, 12_000);
+		await append(reached.server, place(), range(3, 6));
+		await follower.reach(6);
+		await until('waiting at the server', () => reached.server.wire.parkingSpace.taken === 1);
+		// The first connection serves everything else, undisturbed.
+		await own.topic(topic).publish().json({ n: 6 }).partition(0).send();
+		await follower.reach(7);
+		expect(own.connection.state).toBe('ready');
+		expect(holding.accepted).toBe(2);
+		await follower.stop();
+		await until('closed', () => holding.open === 1);
+		expect(follower.rows).toEqual(range(0, 7));
+		expect(follower.errors).toEqual([]);
+		await own.close();
+		await holding.close();
+	}, 30_000);
 
 	it('the dialect that a server took is tried first the next time', async () => {
 		await connect();

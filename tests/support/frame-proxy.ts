@@ -27,6 +27,8 @@ export type Instead = readonly (Buffer | string)[];
 export class FrameProxy {
 	/** Returns what is sent instead, or undefined to leave the answer as it is. */
 	tamper: ((exchange: Exchange) => Instead | undefined) | undefined;
+	/** Changes what the client sends. */
+	alter: ((frame: Buffer) => void) | undefined;
 	/** Answers that were replaced. */
 	tampered = 0;
 	accepted = 0;
@@ -74,6 +76,7 @@ export class FrameProxy {
 		const asked = new Map<bigint, { operation: number; code: number }>();
 		let index = 0;
 		client.on('message', (frame: Buffer) => {
+			this.alter?.(frame);
 			asked.set(frame.readBigUInt64LE(168), { operation: frame[176]!, code: frame.readUInt32LE(196) });
 			if (upstream.readyState === WebSocket.OPEN) upstream.send(frame);
 			else waiting.push(frame);

@@ -11,7 +11,7 @@ using namespace tidemark::iggy::test;
 namespace {
 
 struct Bound : World {
-  Bound() : World(1, options()) { log_in(); }
+  explicit Bound(SessionOptions given = options()) : World(1, given) { log_in(); }
 
   static SessionOptions options() {
     SessionOptions options;
@@ -265,7 +265,8 @@ TEST_CASE("a deferred read that nobody waits for is taken back under its own num
   for (const bool by_deadline : {false, true}) {
     Bound world;
     const auto read = world.submit(code::kFetch, Repeat::freely, 3 * kSecond);
-    REQUIRE(world.take_frames().size() == 1);
+    REQUIRE(world.take_frames().size() == 2);  // a ping behind it
+    world.answer(2, kNonReplicated, {});
     if (by_deadline)
       world.run_for(3 * kSecond);
     else
@@ -284,10 +285,9 @@ TEST_CASE(
     "a server that answers no ping behind a deferred read is not left waiting: refused with 90, taken back") {
   Bound world;
   const auto read = world.submit(code::kDeferredPoll, Repeat::freely, 60 * kSecond);
-  world.take_frames();
-  world.run_for(5 * kSecond);
-  const auto ping = world.take_frames();
-  REQUIRE(ping.size() == 1);
+  const auto sent = world.take_frames();
+  REQUIRE(sent.size() == 2);
+  CHECK(header_of(sent[1]).command_code == code::kPing);
   world.run_for(1'900'000);
   CHECK_FALSE(world.replied(read));
   world.run_for(200'000);
@@ -296,13 +296,28 @@ TEST_CASE(
   const auto frames = world.take_frames();
   REQUIRE(frames.size() == 1);
   CHECK(header_of(frames[0]).command_code == code::kCancelDeferred);
+  CHECK(world.lines_held == 1);
+  CHECK(world.state() == SessionState::ready);
+}
+
+TEST_CASE("on a connection of its own a deferred read may hold the line, within the watchdog") {
+  auto options = Bound::options();
+  options.dedicated = true;
+  Bound world(options);
+  const auto read = world.submit(code::kDeferredPoll, Repeat::freely, 60 * kSecond);
+  world.take_frames();
+  world.run_for(14 * kSecond);
+  CHECK(world.take_frames().size() == 1);
+  CHECK_FALSE(world.replied(read));
+  CHECK(world.lines_held == 0);
   CHECK(world.state() == SessionState::ready);
 }
 
 TEST_CASE("a server that answers pings behind it may keep a deferred read") {
   Bound world;
   const auto read = world.submit(code::kDeferredPoll, Repeat::freely, 60 * kSecond);
-  world.take_frames();
+  REQUIRE(world.take_frames().size() == 2);
+  world.answer(2, kNonReplicated, {});
   world.live_for(30 * kSecond);
   CHECK_FALSE(world.replied(read));
   CHECK(world.state() == SessionState::ready);

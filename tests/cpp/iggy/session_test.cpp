@@ -786,3 +786,19 @@ TEST_CASE("the context of a partition is in the header of a request, for servers
   CHECK(sent(Dialect::s11).partition_incarnation == 0);
   CHECK(sent(Dialect::s11).minimum_metadata_op == 0);
 }
+
+TEST_CASE("what fell due while the machine slept does not end the connection that is dialled after it") {
+  World world;
+  world.log_in();
+  const auto read = world.submit(201);
+  world.take_frames();
+  world.session.pause("hidden", world.now);
+  world.drain();
+  world.advance_to(world.now.mono_micros + 7200 * kSecond);
+  world.session.resume("hidden", world.now);
+  world.drain();
+  const auto generation = world.dialed;
+  CHECK(world.reply_to(read).reply.timed_out);
+  world.finish_login();
+  CHECK(world.dialed == generation);
+}

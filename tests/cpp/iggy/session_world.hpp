@@ -37,6 +37,7 @@ struct World {
   std::uint32_t dialed = 0;
   std::uint32_t asked = 0;
   std::uint32_t dropped = 0;
+  std::uint32_t lines_held = 0;
   std::optional<std::uint64_t> dial_at;
   Cause last_cause;
   std::map<Ticket, SessionEvent> replies;
@@ -64,6 +65,7 @@ struct World {
           CHECK(event->generation == dialed + 1);
           dialed = event->generation;
           break;
+        case SessionEvent::Type::line_held: ++lines_held; break;
         case SessionEvent::Type::credentials: asked = event->generation; break;
         case SessionEvent::Type::drop: dropped = event->generation; break;
         case SessionEvent::Type::reply:

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { expect } from 'vitest';
 import type { DevServer } from '../../../dev-server/src/index.js';
-import { openContext } from '../../../js/connect/open.js';
+import { openContext, type World } from '../../../js/connect/open.js';
 import { Core } from '../../../js/core/core.js';
 import { full } from '../../../js/core/full.js';
 import { loadCore } from '../../../js/core/load.js';
@@ -121,8 +121,10 @@ export async function connectCounted(
 	url: string,
 	options: ConnectOptions,
 	count: SocketCount,
+	world: Pick<World, 'clock' | 'lifecycle'> = {},
 ): Promise<Laser> {
 	const context = await openContext(url, options, {
+		...world,
 		makeCore: async (core, wasm) => new Core(await loadCore(full, wasm), core, undefined, ownedPage),
 		socketOpener: count.opener,
 	});
