@@ -83,7 +83,14 @@ export async function openContext(
 			await other.driver.close();
 		}
 	};
-	const apart: Link['apart'] = () => openContext(url, { ...options, signal: undefined }, world, true);
+	const apart: Link['apart'] = async () => {
+		const other = await openContext(url, { ...options, signal: undefined }, world, true);
+		// Closing the handles that everybody knows of closes this one too.
+		const stop = driver.onStatus(({ state }) => state === 'closed' && other.driver.close());
+		other.driver.onStatus(({ state }) => state === 'closed' && stop());
+		if (driver.closed) await other.driver.close();
+		return other;
+	};
 	const connection = new LaserConnection(driver, held);
 	const link: Link = { driver, settings, held, connection, beside, apart };
 	return new Context(

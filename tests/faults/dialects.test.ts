@@ -423,35 +423,45 @@ describe('a session of 0.12.2', () => {
 		expect(asked).toBe(2);
 	});
 
-	it('of a server that answers nothing else while it waits: the feed moves to a connection of its own', async () => {
-		const holding = await FrameProxy.start(reached.url);
-		// Pings of the first connection get no answer, as if they stood behind the deferred poll.
-		holding.tamper = ({ code, connection }) => (code === PING && connection === 0 ? [] : undefined);
-		await connect();
-		const own = await connectCounted(
-			holding.ws,
-			{ ...USER, stream: STREAM, dialects: ['v12'] },
-			new SocketCount(),
-		);
-		const follower = new Follower(own, topic);
-		await append(reached.server, place(), range(0, 3));
-		await follower.reach(3);
-		await until('moved', () => holding.accepted === 2, 12_000);
-		await append(reached.server, place(), range(3, 6));
-		await follower.reach(6);
-		await until('waiting at the server', () => reached.server.wire.parkingSpace.taken === 1);
-		// The first connection serves everything else, undisturbed.
-		await own.topic(topic).publish().json({ n: 6 }).partition(0).send();
-		await follower.reach(7);
-		expect(own.connection.state).toBe('ready');
-		expect(holding.accepted).toBe(2);
-		await follower.stop();
-		await until('closed', () => holding.open === 1);
-		expect(follower.rows).toEqual(range(0, 7));
-		expect(follower.errors).toEqual([]);
-		await own.close();
-		await holding.close();
-	}, 30_000);
+	it.each(['the follower', 'the client'])(
+		'of a server that answers nothing else while it waits: the feed moves to a connection of its own, until %s ends',
+		async (first) => {
+			const holding = await FrameProxy.start(reached.url);
+			// Pings of the first connection get no answer, as if they stood behind the deferred poll.
+			holding.tamper = ({ code, connection }) => (code === PING && connection === 0 ? [] : undefined);
+			await connect();
+			const own = await connectCounted(
+				holding.ws,
+				{ ...USER, stream: STREAM, dialects: ['v12'] },
+				new SocketCount(),
+			);
+			const follower = new Follower(own, topic);
+			await append(reached.server, place(), range(0, 3));
+			await follower.reach(3);
+			await until('moved', () => holding.accepted === 2, 12_000);
+			await append(reached.server, place(), range(3, 6));
+			await follower.reach(6);
+			await until('waiting at the server', () => reached.server.wire.parkingSpace.taken === 1);
+			// The first connection serves everything else, undisturbed.
+			await own.topic(topic).publish().json({ n: 6 }).partition(0).send();
+			await follower.reach(7);
+			expect(own.connection.state).toBe('ready');
+			expect(holding.accepted).toBe(2);
+			expect(follower.rows).toEqual(range(0, 7));
+			expect(follower.errors).toEqual([]);
+			if (first === 'the follower') {
+				await follower.stop();
+				await until('closed', () => holding.open === 1);
+				await own.close();
+			} else {
+				await own.close();
+				await until('closed', () => holding.open === 0);
+				await follower.stop();
+			}
+			await holding.close();
+		},
+		30_000,
+	);
 
 	it('the dialect that a server took is tried first the next time', async () => {
 		await connect();
