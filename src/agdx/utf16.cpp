@@ -54,7 +54,7 @@ constexpr auto steps = [] {
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     made[byte] = std::uint64_t{byte >= 0xF0 ? 2U : (byte & 0xC0) == 0x80 ? 0U : 1U} << units_at;
     for (std::uint32_t state = 0; state < states; ++state)
-      made[byte] |= std::uint64_t{after(static_cast<State>(state), byte) * width} << state * width;
+      made[byte] |= std::uint64_t{after(static_cast<State>(state), byte)} * width << state * width;
   }
   return made;
 }();
@@ -62,14 +62,14 @@ constexpr auto steps = [] {
 }  // namespace
 
 std::uint32_t utf16_units(std::span<const std::uint8_t> text) {
-  std::uint64_t state = start * width;
+  std::uint64_t state = std::uint64_t{start} * width;
   std::uint64_t units = 0;
   for (const auto byte : text) {
     const auto step = steps[byte];
     units += step >> units_at;
     state = step >> (state & 63);
   }
-  return (state & 63) == start * width ? static_cast<std::uint32_t>(units) : not_utf8;
+  return (state & 63) == std::uint64_t{start} * width ? static_cast<std::uint32_t>(units) : not_utf8;
 }
 
 }  // namespace tidemark::agdx

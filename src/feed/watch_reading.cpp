@@ -108,7 +108,7 @@ void WatchReading::begin_drains(const std::optional<TopicState>& topic) {
       drains_.push_back({.position = *at, .attempts = {}});
       positions_.erase(at);
     }
-    drains_.back().context = topic->partitions[partition].context;
+    if (topic) drains_.back().context = topic->partitions[partition].context;
     if (drains_.back().position.exhausted) {
       drains_.back().done = true;
       continue;
