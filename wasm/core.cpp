@@ -13,8 +13,7 @@ enum EventKind : std::uint32_t { none = 0, tape_event = 1, changes = 2, records 
 
 }  // namespace
 
-// Every verb begins with it: not inlined into each.
-[[gnu::noinline]] Now Core::at(double mono, double wall) {
+Now Core::at(double mono, double wall) {
   now_ = {micros(mono), micros(wall)};
   return now_;
 }

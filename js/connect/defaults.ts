@@ -23,6 +23,8 @@ export const driverDefaults = {
 	unmanagedProbeMs: 1_000,
 	/** How long `close()` waits for the goodbye to leave. */
 	closeMs: 1_000,
+	/** In order of preference. */
+	dialects: ['s11', 'v12'],
 	/** `follow()` and `readable()`: pause between polls of a feed that is caught up. */
 	followMs: 200,
 } as const;

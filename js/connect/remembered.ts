@@ -1,6 +1,5 @@
 import type { Dialect } from '../core/contract.js';
-
-const DEFAULTS: readonly Dialect[] = ['s11', 'v12'];
+import { driverDefaults } from './defaults.js';
 
 /** What each server took last, for as long as the module lives. */
 const taken = new Map<string, Dialect>();
@@ -8,7 +7,10 @@ const taken = new Map<string, Dialect>();
 const serverOf = (url: string): string => new URL(url).origin;
 
 /** The dialects in the order to be tried at this server: the one that it took last goes first. */
-export function rememberedFirst(url: string, dialects: readonly Dialect[] = DEFAULTS): readonly Dialect[] {
+export function rememberedFirst(
+	url: string,
+	dialects: readonly Dialect[] = driverDefaults.dialects,
+): readonly Dialect[] {
 	const last = taken.get(serverOf(url));
 	if (last === undefined || !dialects.includes(last)) return dialects;
 	return [last, ...dialects.filter((one) => one !== last)];

@@ -1,5 +1,7 @@
 #include "agdx/announce_form.hpp"
 #include "agdx/features.hpp"
+#include "agdx/message.hpp"
+#include "bytes/tape_map.hpp"
 #include "cbor/reader.hpp"
 
 namespace tidemark::agdx {
@@ -15,7 +17,7 @@ void entries(cbor::CompactReader& in, Entry entry) {
   }
 }
 
-bool read_backend(cbor::CompactReader& in, tape::Writer& out) {
+void read_backend(cbor::CompactReader& in, tape::Writer& out) {
   bool enabled = false;
   bool observed_ready = false;
   bool ready = false;
@@ -34,18 +36,10 @@ bool read_backend(cbor::CompactReader& in, tape::Writer& out) {
       return false;
     return true;
   });
-  const auto mark = out.open(tape::Tag::map);
-  out.key("desired_state");
-  out.text(enabled ? "enabled" : "disabled");
-  out.key("observed_state");
-  out.text(observed_ready ? "ready" : "unavailable");
-  out.key("readiness");
-  const auto inner = out.open(tape::Tag::map);
-  out.key("ready");
-  out.boolean(ready);
-  out.close(inner, 1);
-  out.close(mark, 3);
-  return in.ok();
+  tape::MapWriter backend(out);
+  backend.text("desired_state", enabled ? "enabled" : "disabled");
+  backend.text("observed_state", observed_ready ? "ready" : "unavailable");
+  tape::MapWriter(backend.at("readiness")).boolean("ready", ready);
 }
 
 // `enveloped` is what a key `reply` holds.
@@ -55,12 +49,7 @@ bool read_one(std::span<const std::uint8_t> reply, bytes::Buffer& announce,
   tape::Writer out(announce);
   bool versions = false;
   bool ready = true;
-  std::uint32_t count = 0;
-  const auto mark = out.open(tape::Tag::map);
-  const auto key_of = [&](std::string_view key) {
-    ++count;
-    out.key(key);
-  };
+  tape::MapWriter kept(out);
   entries(in, [&](std::string_view key) {
     if (key == "reply") {
       // Only a plain byte string: another form lies in the reader, and goes with it.
@@ -75,26 +64,16 @@ bool read_one(std::span<const std::uint8_t> reply, bytes::Buffer& announce,
         features = in.u64();
         return true;
       });
-      key_of(key);
-      const auto map = out.open(tape::Tag::map);
-      out.key("features");
-      out.u64(features);
-      out.close(map, 1);
+      tape::MapWriter(kept.at(key)).u64("features", features);
     } else if (key == "topology" && in.peek() == cbor::Major::map) {
-      key_of(key);
-      const auto map = out.open(tape::Tag::map);
-      std::uint32_t names = 0;
+      tape::MapWriter topology(kept.at(key));
       entries(in, [&](std::string_view name) {
         if (name != "ops_stream" && name != "changes_topic") return false;
-        ++names;
-        out.key(name);
-        out.text(in.text());
+        topology.text(name, in.text());
         return true;
       });
-      out.close(map, names);
     } else if (key == "backends") {
-      key_of(key);
-      const auto list = out.open(tape::Tag::array);
+      const auto list = kept.at(key).open(tape::Tag::array);
       std::uint32_t items = 0;
       for (auto array = in.array(); in.next(array); ++items) read_backend(in, out);
       out.close(list, items);
@@ -103,9 +82,7 @@ bool read_one(std::span<const std::uint8_t> reply, bytes::Buffer& announce,
     }
     return true;
   });
-  key_of("ready");
-  out.boolean(ready);
-  out.close(mark, count);
+  kept.boolean("ready", ready);
   in.expect_end();
   return in.ok() && versions;
 }
@@ -119,25 +96,16 @@ bool read(std::span<const std::uint8_t> reply, bytes::Buffer& announce) {
 }
 
 void write(tape::Value, tape::Value announce, Hello hello, bytes::Buffer& out) {
-  std::uint64_t features = 0;
-  announce.get("versions").get("features").to_u64(features);
+  const auto features = number(announce.get("versions").get("features"));
   const bool ready = announce.get("ready").boolean();
-  const auto topology = announce.get("topology");
-  tape::Writer set(out);
-  const auto mark = set.open(tape::Tag::map);
-  set.key("managed");
-  set.boolean(ready);
-  set.key("watch");
-  set.boolean(ready && (features & feature::watch) != 0);
-  set.key("stream_tenancy");
-  set.boolean(ready && (features & feature::stream_tenancy) != 0);
-  set.key("hello");
-  set.text(name_of(hello));
-  if (topology.exists()) {
-    set.key("topology");
-    set.copy(topology.span());
-  }
-  set.close(mark, topology.exists() ? 5 : 4);
+  tape::Writer tape(out);
+  tape::MapWriter set(tape);
+  set.boolean("managed", ready);
+  set.boolean("watch", ready && (features & feature::watch) != 0);
+  set.boolean("stream_tenancy", ready && (features & feature::stream_tenancy) != 0);
+  set.text("hello", name_of(hello));
+  if (const auto topology = announce.get("topology"); topology.exists())
+    set.value("topology", topology.span());
 }
 
 }  // namespace

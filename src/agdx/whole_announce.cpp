@@ -4,42 +4,11 @@
 #include "agdx/hello.hpp"
 #include "agdx/levels.hpp"
 #include "agdx/message.hpp"
+#include "bytes/tape_map.hpp"
 
 namespace tidemark::agdx {
 
 namespace {
-
-void put_value(bytes::Buffer& out, tape::Value value) {
-  const auto span = value.span();
-  out.insert(out.end(), span.begin(), span.end());
-}
-
-// Counts entries while they are written.
-class Map {
- public:
-  explicit Map(tape::Writer& tape) : tape_(tape), mark_(tape.open(tape::Tag::map)) {}
-  ~Map() { tape_.close(mark_, count_); }
-  Map(const Map&) = delete;
-  Map& operator=(const Map&) = delete;
-
-  void key(std::string_view name) {
-    tape_.key(name);
-    ++count_;
-  }
-  void flag(std::string_view name, bool value) {
-    key(name);
-    tape_.boolean(value);
-  }
-  void text(std::string_view name, std::string_view value) {
-    key(name);
-    tape_.text(value);
-  }
-
- private:
-  tape::Writer& tape_;
-  std::size_t mark_;
-  std::uint32_t count_ = 0;
-};
 
 struct Fold {
   tape::Value configured;
@@ -103,91 +72,80 @@ void write(tape::Value configured, tape::Value announce, Hello hello, bytes::Buf
   const auto on = [&](std::uint64_t feature) { return fold.ready && fold.bit(feature); };
 
   tape::Writer tape(out);
-  Map set(tape);
-  set.flag("managed", fold.had("managed") || fold.ready);
-  set.flag("graph", fold.had("graph") || fold.serves("graph"));
-  set.flag("forks", fold.had("forks") || fold.serves("fork"));
-  set.flag("a2a_gateway", fold.had("a2a_gateway"));
-  set.flag("sessions", fold.had("sessions") || on(feature::sessions));
-  set.flag("watch", fold.had("watch") || on(feature::watch));
-  set.flag("authz", fold.had("authz") || fold.bit(feature::authz));
-  set.flag("stream_tenancy", fold.had("stream_tenancy") || on(feature::stream_tenancy));
+  tape::MapWriter set(tape);
+  set.boolean("managed", fold.had("managed") || fold.ready);
+  set.boolean("graph", fold.had("graph") || fold.serves("graph"));
+  set.boolean("forks", fold.had("forks") || fold.serves("fork"));
+  set.boolean("a2a_gateway", fold.had("a2a_gateway"));
+  set.boolean("sessions", fold.had("sessions") || on(feature::sessions));
+  set.boolean("watch", fold.had("watch") || on(feature::watch));
+  set.boolean("authz", fold.had("authz") || fold.bit(feature::authz));
+  set.boolean("stream_tenancy", fold.had("stream_tenancy") || on(feature::stream_tenancy));
   set.text("hello", name_of(hello));
   const auto versions =
       announce.get("versions").exists() ? announce.get("versions") : configured.get("versions");
   if (versions.is(tape::Tag::map)) {
-    set.key("versions");
-    put_value(out, versions);
+    set.value("versions", versions.span());
   }
-  set.key("backends");
   const auto backends = announce.exists() ? announce.get("backends") : configured.get("backends");
   if (backends.is(tape::Tag::array))
-    put_value(out, backends);
+    set.value("backends", backends.span());
   else
-    tape.open(tape::Tag::array);
+    set.at("backends").open(tape::Tag::array);
   {
-    set.key("query");
-    Map query(tape);
+    tape::MapWriter query(set.at("query"));
     const auto offers = [&](std::string_view key, auto holds) {
       return fold.had("query", key) || fold.any_query(holds);
     };
     const bool available = fold.serves("query") && fold.any_query([](tape::Value) { return true; });
-    query.flag("available", fold.had("query", "available") || available);
+    query.boolean("available", fold.had("query", "available") || available);
     query.text("consistency", fold.consistency());
-    query.flag("keyword", fold.had("query", "keyword") || on(feature::keyword_search));
-    query.flag("cursor_paging", offers("cursor_paging", [](tape::Value caps) {
-                 return !each(caps.get("paging"),
-                              [](tape::Value item, std::uint32_t) { return item.text() != "cursor"; });
-               }));
-    query.flag("cancellation",
-               offers("cancellation", [](tape::Value caps) { return caps.get("cancellation").boolean(); }));
-    query.flag("execution_status", offers("execution_status", [](tape::Value caps) {
-                 return caps.get("execution_status").boolean();
-               }));
+    query.boolean("keyword", fold.had("query", "keyword") || on(feature::keyword_search));
+    query.boolean("cursor_paging", offers("cursor_paging", [](tape::Value caps) {
+                    return !each(caps.get("paging"),
+                                 [](tape::Value item, std::uint32_t) { return item.text() != "cursor"; });
+                  }));
+    query.boolean("cancellation", offers("cancellation", [](tape::Value caps) {
+                    return caps.get("cancellation").boolean();
+                  }));
+    query.boolean("execution_status", offers("execution_status", [](tape::Value caps) {
+                    return caps.get("execution_status").boolean();
+                  }));
   }
   {
-    set.key("kv");
-    Map kv(tape);
-    kv.flag("available", fold.had("kv", "available") || fold.serves("kv"));
-    kv.flag("cas", fold.had("kv", "cas") || on(feature::kv_cas));
-    kv.flag("cas_fenced",
-            fold.had("kv", "cas_fenced") || on(feature::kv_cas_fenced | feature::kv_fenced_leases));
-    kv.flag("fenced_leases", fold.had("kv", "fenced_leases") || on(feature::kv_fenced_leases));
+    tape::MapWriter kv(set.at("kv"));
+    kv.boolean("available", fold.had("kv", "available") || fold.serves("kv"));
+    kv.boolean("cas", fold.had("kv", "cas") || on(feature::kv_cas));
+    kv.boolean("cas_fenced",
+               fold.had("kv", "cas_fenced") || on(feature::kv_cas_fenced | feature::kv_fenced_leases));
+    kv.boolean("fenced_leases", fold.had("kv", "fenced_leases") || on(feature::kv_fenced_leases));
   }
   {
-    set.key("destinations");
-    Map destinations(tape);
+    tape::MapWriter destinations(set.at("destinations"));
     const bool announced = fold.serves("checkpoint") && on(feature::destinations);
     const auto configured_level = configured.get("destinations").get("consistency").text();
-    destinations.flag("available", fold.had("destinations", "available") || announced);
+    destinations.boolean("available", fold.had("destinations", "available") || announced);
     destinations.text("consistency",
                       announced || configured_level == "linearizable" ? "linearizable" : "potentially_stale");
   }
   {
-    set.key("filters");
-    Map filters(tape);
+    tape::MapWriter filters(set.at("filters"));
     const auto served = announce.get("filters");
-    filters.flag("native", fold.had("filters", "native") || fold.bit(feature::consumer_filters));
-    filters.flag("catalog", fold.had("filters", "catalog"));
-    filters.flag("group_policy_reads",
-                 fold.had("filters", "group_policy_reads") || fold.bit(feature::group_policy_reads));
+    filters.boolean("native", fold.had("filters", "native") || fold.bit(feature::consumer_filters));
+    filters.boolean("catalog", fold.had("filters", "catalog"));
+    filters.boolean("group_policy_reads",
+                    fold.had("filters", "group_policy_reads") || fold.bit(feature::group_policy_reads));
     const auto wait =
         served.exists() ? served.get("max_wait_ms") : configured.get("filters").get("max_wait_ms");
-    filters.key("max_wait_ms");
-    tape.u32(static_cast<std::uint32_t>(number(wait)));
+    filters.u32("max_wait_ms", static_cast<std::uint32_t>(number(wait)));
     if (served.exists()) {
-      filters.key("evaluation");
-      Map evaluation(tape);
-      evaluation.key("evaluator_version");
-      put_value(out, served.get("evaluator_version"));
-      evaluation.key("codecs");
-      put_value(out, served.get("codecs"));
+      tape::MapWriter evaluation(filters.at("evaluation"));
+      evaluation.value("evaluator_version", served.get("evaluator_version").span());
+      evaluation.value("codecs", served.get("codecs").span());
     }
   }
-  if (const auto topology = announce.get("topology"); topology.is(tape::Tag::map)) {
-    set.key("topology");
-    put_value(out, topology);
-  }
+  if (const auto topology = announce.get("topology"); topology.is(tape::Tag::map))
+    set.value("topology", topology.span());
 }
 
 }  // namespace

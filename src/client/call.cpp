@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "bytes/reader.hpp"
-#include "client/tape_map.hpp"
+#include "bytes/tape_map.hpp"
 #include "iggy/defaults.hpp"
 #include "iggy/operation.hpp"
 
@@ -74,7 +74,7 @@ Error Call::encode_route(tape::Value args) {
   bytes::Buffer tape;
   tape::Writer out(tape);
   {
-    TapeMap map(out);
+    tape::MapWriter map(out);
     map.value("stream_id", args.get("stream_id").span());
     map.value("topic_id", args.get("topic_id").span());
     map.u32("partition_id", static_cast<std::uint32_t>(partition));
@@ -94,7 +94,7 @@ Error Call::encode_look_up(tape::Value args) {
   bytes::Buffer tape;
   tape::Writer out(tape);
   {
-    TapeMap map(out);
+    tape::MapWriter map(out);
     if (topic) map.value("stream_id", args.get("stream_id").span());
     map.text(topic ? "topic_id" : "stream_id", args.get("name").text());
   }

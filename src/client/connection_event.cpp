@@ -1,7 +1,7 @@
 #include "client/connection_event.hpp"
 
 #include "bytes/decimal.hpp"
-#include "client/tape_map.hpp"
+#include "bytes/tape_map.hpp"
 #include "iggy/result_code.hpp"
 
 namespace tidemark::client {
@@ -73,7 +73,7 @@ bytes::Buffer connection_event(const iggy::SessionEvent& event) {
   bytes::Buffer tape;
   tape::Writer out(tape);
   {
-    TapeMap map(out);
+    tape::MapWriter map(out);
     map.text("type", "connection");
     map.text("state", state_name(event.state));
     map.u32("attempts", event.attempts);
@@ -88,7 +88,7 @@ bytes::Buffer connection_event(const iggy::SessionEvent& event) {
 bytes::Buffer line_held_event() {
   bytes::Buffer tape;
   tape::Writer out(tape);
-  TapeMap(out).text("type", "line-held");
+  tape::MapWriter(out).text("type", "line-held");
   return tape;
 }
 

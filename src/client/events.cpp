@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "client/tape_map.hpp"
+#include "bytes/tape_map.hpp"
 
 namespace tidemark::client {
 namespace {
@@ -17,7 +17,7 @@ bytes::Buffer event(std::string_view type, Fill fill) {
   bytes::Buffer tape;
   tape::Writer out(tape);
   {
-    TapeMap map(out);
+    tape::MapWriter map(out);
     map.text("type", type);
     fill(map);
   }
@@ -36,22 +36,22 @@ std::optional<Event> Events::next() {
 void Events::raw(bytes::Buffer tape) { queue_.push_back({Event::Kind::tape, 0, std::move(tape), 0, {}}); }
 
 void Events::generation_only(std::string_view type, std::uint32_t generation) {
-  raw(event(type, [&](TapeMap& map) { map.u32("generation", generation); }));
+  raw(event(type, [&](tape::MapWriter& map) { map.u32("generation", generation); }));
 }
 
 void Events::capabilities(std::span<const std::uint8_t> value) {
-  raw(event("capabilities", [&](TapeMap& map) { map.value("capabilities", value); }));
+  raw(event("capabilities", [&](tape::MapWriter& map) { map.value("capabilities", value); }));
 }
 
 void Events::result(std::uint32_t ticket, std::span<const std::uint8_t> value) {
-  raw(event("result", [&](TapeMap& map) {
+  raw(event("result", [&](tape::MapWriter& map) {
     map.u32("ticket", ticket);
     map.value("value", value);
   }));
 }
 
 void Events::failure(std::uint32_t ticket, const Problem& problem) {
-  raw(event("failure", [&](TapeMap& map) {
+  raw(event("failure", [&](tape::MapWriter& map) {
     map.u32("ticket", ticket);
     write(map.at("error"), problem);
   }));
@@ -64,7 +64,7 @@ void Events::page(std::uint32_t ticket, std::shared_ptr<const agdx::QueryReplyDe
 void Events::batch(std::uint32_t reader) { queue_.push_back({Event::Kind::batch, reader, {}, 0, {}}); }
 
 void Events::reader_failure(std::uint32_t reader, const Problem& problem) {
-  auto tape = event("reader-failure", [&](TapeMap& map) {
+  auto tape = event("reader-failure", [&](tape::MapWriter& map) {
     map.u32("reader", reader);
     write(map.at("error"), problem);
   });
@@ -72,7 +72,7 @@ void Events::reader_failure(std::uint32_t reader, const Problem& problem) {
 }
 
 void Events::reader_state(std::uint32_t reader, feed::ReaderState state) {
-  auto tape = event("reader-state", [&](TapeMap& map) {
+  auto tape = event("reader-state", [&](tape::MapWriter& map) {
     map.u32("reader", reader);
     map.text("state", state_name(state));
   });

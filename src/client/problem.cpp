@@ -1,7 +1,7 @@
 #include "client/problem.hpp"
 
 #include "bytes/decimal.hpp"
-#include "client/tape_map.hpp"
+#include "bytes/tape_map.hpp"
 #include "iggy/result_code.hpp"
 
 namespace tidemark::client {
@@ -94,7 +94,7 @@ Problem closed() { return of_kind("closed"); }
 Problem ambiguous() { return of_kind("ambiguous"); }
 
 void write(tape::Writer& out, const Problem& problem) {
-  TapeMap map(out);
+  tape::MapWriter map(out);
   map.text("kind", problem.kind);
   map.text("message", problem.message);
   if (problem.error) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "client/tape_map.hpp"
+#include "bytes/tape_map.hpp"
 
 namespace tidemark::client {
 namespace {
@@ -55,7 +55,7 @@ std::string_view gap_name(feed::GapReason reason) {
 }
 
 void write(tape::Writer& out, const feed::Gap& gap) {
-  TapeMap map(out);
+  tape::MapWriter map(out);
   map.u32("partition_id", gap.partition);
   map.u64("asked", gap.asked);
   if (gap.first_available) map.u64("first_available", *gap.first_available);
@@ -162,7 +162,7 @@ void write(tape::Writer& out, const feed::Positions& positions) {
 }
 
 void write(tape::Writer& out, const feed::SourceIdentity& source) {
-  TapeMap map(out);
+  tape::MapWriter map(out);
   map.u32("stream_id", source.stream_id);
   map.u64("stream_created_at_micros", source.stream_created_at_micros);
   map.u32("topic_id", source.topic_id);
@@ -170,7 +170,7 @@ void write(tape::Writer& out, const feed::SourceIdentity& source) {
   auto& partitions = map.at("partitions");
   const auto list = partitions.open(tape::Tag::array);
   for (const auto& partition : source.partitions) {
-    TapeMap entry(partitions);
+    tape::MapWriter entry(partitions);
     entry.u32("id", partition.id);
     entry.u64("created_at_micros", partition.created_at_micros);
   }
@@ -179,12 +179,12 @@ void write(tape::Writer& out, const feed::SourceIdentity& source) {
 
 void write_summary(tape::Writer& out, const feed::ReaderBatch& batch,
                    const std::optional<feed::SourceIdentity>& known) {
-  TapeMap map(out);
+  tape::MapWriter map(out);
   write(map.at("positions"), batch.positions);
   if (batch.identity && batch.identity != known) write(map.at("identity"), *batch.identity);
   map.boolean("caught_up", batch.caught_up);
   {
-    TapeMap skipped(map.at("skipped"));
+    tape::MapWriter skipped(map.at("skipped"));
     skipped.u32("malformed", batch.skipped.malformed);
     skipped.u32("version", batch.skipped.version);
     skipped.u32("other_index", batch.skipped.other_index);

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "bytes/tape_map.hpp"
 #include "client/reader_tape.hpp"
-#include "client/tape_map.hpp"
 #include "client/ticket_task.hpp"
 #include "feed/offset_for_time.hpp"
 #include "feed/publish.hpp"
@@ -38,11 +38,11 @@ class PublishTask final : public TicketTask {
     return std::nullopt;
   }
   void write_result(tape::Writer& out) const override {
-    TapeMap map(out);
+    tape::MapWriter map(out);
     auto& list = map.at("confirmations");
     const auto mark = list.open(tape::Tag::array);
     for (const auto& one : publish_.confirmations()) {
-      TapeMap entry(list);
+      tape::MapWriter entry(list);
       entry.u32("stream_id", one.stream_id);
       entry.u32("topic_id", one.topic_id);
       entry.u32("partition_id", one.partition_id);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "bytes/word.hpp"
 #include "iggy/checksum.hpp"
 #include "iggy/limits.hpp"
 
@@ -15,12 +16,7 @@ constexpr std::size_t kChecksumAt = 40;
 constexpr std::size_t kCountAt = 48;
 constexpr std::size_t kProducerFlagAt = 52;
 
-template <class T>
-T load(const std::uint8_t* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
+using bytes::load;
 
 bool all_zero(std::span<const std::uint8_t> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte == 0; });

@@ -11,6 +11,7 @@ import {
 	shortened,
 } from '../support/frame-proxy.js';
 import { SeededRandom } from '../support/random.js';
+import { LASTING_EVICTIONS } from './support/evictions.js';
 import { Follower } from './support/follower.js';
 import { append, range, Seen, until } from './support/world.js';
 
@@ -275,17 +276,7 @@ describe('in place of a poll reply', () => {
 		},
 	);
 
-	it.each([
-		[2, 'idle'],
-		[3, 'idle'],
-		[4, 'idle'],
-		[5, 'idle'],
-		[6, 'idle'],
-		[9, 'needs-auth'],
-		[10, 'needs-auth'],
-		[11, 'needs-auth'],
-		[15, 'idle'],
-	])('eviction %i: no further dial (%s) until reconnect()', async (reason, state) => {
+	it.each(LASTING_EVICTIONS)('eviction %i: no further dial (%s) until reconnect()', async (reason, state) => {
 		await connect();
 		replace(isCode(POLL), () => [eviction(reason)]);
 		const follower = new Follower(laser, topic, { seen });

@@ -8,6 +8,7 @@ import {
 } from '../../js/index.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { FrameProxy } from '../support/frame-proxy.js';
+import { LASTING_EVICTIONS } from './support/evictions.js';
 import { Follower } from './support/follower.js';
 import { DIALECTS, type Reached, reach, WAYS } from './support/ways.js';
 import { append, connectCounted, errorOf, logged, range, SocketCount, USER, until } from './support/world.js';
@@ -402,26 +403,19 @@ describe('a session of 0.12.2', () => {
 		},
 	);
 
-	it.each([
-		[2, 'idle'],
-		[3, 'idle'],
-		[4, 'idle'],
-		[5, 'idle'],
-		[6, 'idle'],
-		[9, 'needs-auth'],
-		[10, 'needs-auth'],
-		[11, 'needs-auth'],
-		[15, 'idle'],
-	])('evicted for %i: no further dial (%s) until reconnect(), which logs in', async (reason, state) => {
-		await connect();
-		await reached.server.faults.apply({ kind: 'evict_all', reason });
-		await until(state, () => laser.connection.state === state);
-		expect(laser.connection.error).toMatchObject({ kind: 'eviction', reason });
-		laser.connection.reconnect();
-		await until('ready', () => laser.connection.state === 'ready');
-		expect(proxy.accepted).toBe(2);
-		expect(asked).toBe(2);
-	});
+	it.each(LASTING_EVICTIONS)(
+		'evicted for %i: no further dial (%s) until reconnect(), which logs in',
+		async (reason, state) => {
+			await connect();
+			await reached.server.faults.apply({ kind: 'evict_all', reason });
+			await until(state, () => laser.connection.state === state);
+			expect(laser.connection.error).toMatchObject({ kind: 'eviction', reason });
+			laser.connection.reconnect();
+			await until('ready', () => laser.connection.state === 'ready');
+			expect(proxy.accepted).toBe(2);
+			expect(asked).toBe(2);
+		},
+	);
 
 	it.each(['the follower', 'the client'])(
 		'of a server that answers nothing else while it waits: the feed moves to a connection of its own, until %s ends',

@@ -11,7 +11,7 @@ bytes::Buffer create_topic_args() {
   bytes::Buffer tape;
   tape::Writer out(tape);
   {
-    TapeMap map(out);
+    tape::MapWriter map(out);
     map.text("stream_id", "s");
     map.u32("partitions_count", 1);
     map.text("name", "t");
@@ -23,7 +23,7 @@ std::uint32_t open_reader(World& world, std::string_view mode) {
   bytes::Buffer tape;
   tape::Writer out(tape);
   {
-    TapeMap map(out);
+    tape::MapWriter map(out);
     map.text("stream", "s");
     map.text("topic", "t");
     map.text("mode", mode);
@@ -85,7 +85,7 @@ TEST_CASE("a silent server: the call fails in time, and the connection is replac
 TEST_CASE("the request timeout that was asked for holds for calls and for reads") {
   bytes::Buffer tape;
   tape::Writer out(tape);
-  TapeMap(out).u32("request_timeout_ms", 700);
+  tape::MapWriter(out).u32("request_timeout_ms", 700);
   World world{tape::Value{tape}};
   world.log_in();
   fill(world, 1);
@@ -253,7 +253,7 @@ bytes::Buffer place_args() {
   bytes::Buffer tape;
   tape::Writer out(tape);
   {
-    TapeMap map(out);
+    tape::MapWriter map(out);
     map.text("stream_id", "s");
     map.text("topic_id", "t");
   }
@@ -264,10 +264,10 @@ bytes::Buffer offset_args() {
   bytes::Buffer tape;
   tape::Writer out(tape);
   {
-    TapeMap map(out);
+    tape::MapWriter map(out);
     auto& consumer = map.at("consumer");
     {
-      TapeMap inner(consumer);
+      tape::MapWriter inner(consumer);
       inner.text("id", "me");
     }
     map.text("stream_id", "s");

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bytes/tape.hpp"
+#include "bytes/tape_map.hpp"
 #include "client/client.hpp"
 #include "client/reader_task.hpp"
-#include "client/tape_map.hpp"
 #include "feed/log_server.hpp"
 #include "iggy/frame.hpp"
 #include "iggy/operation.hpp"
@@ -73,7 +73,7 @@ struct World {
     bytes::Buffer tape;
     tape::Writer out(tape);
     {
-      TapeMap map(out);
+      tape::MapWriter map(out);
       map.text("username", "iggy");
       map.text("password", password);
     }
