@@ -1,7 +1,7 @@
 import { Decoder as CborXDecoder } from 'cbor-x/decode';
 import { decode as cborgDecode } from 'cborg';
 import { ownedChanges, viewedChanges } from '../../js/core/columns.js';
-import { feed } from '../../js/core/feed.js';
+import { full } from '../../js/core/full.js';
 import { type CoreModule, loadCore } from '../../js/core/load.js';
 import { changeRows } from '../../js/core/rows.js';
 import { readTape } from '../../js/core/tape.js';
@@ -86,7 +86,7 @@ export async function run(options: { wasm?: WasmSource; rounds?: Partial<Rounds>
 	const payloads = changePayloads();
 	const { bytes, starts } = payloads;
 	await announce(BENCH, SEED, [bytes]);
-	const wasm = new WasmChanges(await loadCore(feed, options.wasm));
+	const wasm = new WasmChanges(await loadCore(full, options.wasm));
 	const cborX = new CborXDecoder({ useRecords: false, mapsAsObjects: true });
 	const each = (decode: (payload: Uint8Array) => unknown) => () => {
 		const records = new Array(COUNT);

@@ -13,15 +13,13 @@ import { startNative } from './native.mjs';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const platform = (name) => join(root, 'js/platform', name);
 
-export const benches = {
-	'change-record': { entry: 'change-record.ts', wasm: 'js/wasm/feed.wasm' },
-	'query-reply': { entry: 'query-reply.ts', wasm: 'js/wasm/full.wasm' },
-};
+/** Decoders are called by themselves in the whole core only. */
+const WASM = join(root, 'js/wasm/full.wasm');
 
 /** The benchmark as one ES module for Node or a browser. Peers are bundled as browsers get them, without native addons. */
 export async function bundle(name, target = 'node') {
 	const result = await build({
-		entryPoints: [join(root, 'bench/decode', benches[name].entry)],
+		entryPoints: [join(root, 'bench/decode', `${name}.ts`)],
 		bundle: true,
 		format: 'esm',
 		target: 'es2022',
@@ -53,7 +51,7 @@ export async function decodeInNode(name) {
 	const { run, queryPages } = await load(name);
 	const native = queryPages && startNative(queryPages());
 	try {
-		return await run({ wasm: readFileSync(join(root, benches[name].wasm)), native: native?.turn });
+		return await run({ wasm: readFileSync(WASM), native: native?.turn });
 	} finally {
 		native?.close();
 	}
@@ -71,7 +69,7 @@ export async function decodeInChromium(name) {
 		'/': ['text/html', PAGE],
 		'/page.js': ['text/javascript', SCRIPT],
 		'/bench.js': ['text/javascript', await bundle(name, 'browser')],
-		'/core.wasm': ['application/wasm', readFileSync(join(root, benches[name].wasm))],
+		'/core.wasm': ['application/wasm', readFileSync(WASM)],
 	};
 	const server = createServer(({ url }, response) => {
 		const [type, body] = files[url] ?? [];
@@ -131,7 +129,7 @@ export function table(results) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
 	const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
-	for (const name of Object.keys(benches)) {
+	for (const name of ['change-record', 'query-reply']) {
 		if (only !== undefined && only !== name) continue;
 		const run = process.argv.includes('--chromium') ? decodeInChromium : decodeInNode;
 		const results = await run(name);
